@@ -14,7 +14,7 @@ CONTROLLED   = ^(TestControllerManager|TestControllerManagerThatCannotStart|Test
 APART        = $(CONTROLLED)|^TestTerminal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-ui test check lint unit race-ready e2e operators terminal ui-test ui-e2e chromium compat compat-short sink postgresql ci fuzz attacks hostile soak bench ui-bench microbench install man completion notices base-images generate clean
+.PHONY: help demo demo-ui test check lint unit race-ready e2e operators terminal shells pictures ui-test ui-e2e chromium compat compat-short sink postgresql ci fuzz attacks hostile soak bench ui-bench microbench install man completion notices base-images generate clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,9 +62,20 @@ operators: ## the operators of examples/ on a real control plane, some 5 minutes
 	cd e2e && timeout 45m $(GO) run ./cmd/build kube-apiserver etcd kubectl kube-controller-manager
 	cd e2e && $(GO) vet ./... && $(GO) test -count=1 -timeout=20m -run '$(CONTROLLED)' ./operators ./cluster ./node
 
-terminal: ## the program in a real terminal, which is tmux
-	@command -v tmux >/dev/null || { echo "*** tmux is not there: apt-get install tmux ***"; exit 1; }
-	cd e2e && $(GO) vet ./program && $(GO) test -count=1 -timeout=5m -run '^TestTerminal' ./program
+terminal: shells ## the program and its completion in a real terminal, which is tmux, with bash, zsh and fish
+	cd e2e && timeout 45m $(GO) run ./cmd/build kubectl
+	cd e2e && $(GO) vet ./program && $(GO) test -count=1 -timeout=10m -run '^TestTerminal' ./program
+
+SHELLS       = tmux bash zsh fish
+shells: # installs what terminal needs, where this may be done
+	@found() { for s in $(SHELLS); do command -v $$s >/dev/null || return 1; done; test -e /usr/share/bash-completion/bash_completion; }; \
+	  root() { if test "$$(id -u)" = 0; then "$$@"; else sudo -n "$$@"; fi; }; \
+	  found || { command -v apt-get >/dev/null && root apt-get update && root apt-get install -y --no-install-recommends $(SHELLS) bash-completion; } || true; \
+	  found || { echo "*** tmux, zsh, fish or bash-completion are not there, and this user cannot ***"; \
+	    echo "*** install them: apt-get install $(SHELLS) bash-completion   ***"; exit 1; }
+
+pictures: shells ## the animations of README.md: recorded in tmux with the program and kubectl of now, then drawn
+	cd e2e && timeout 45m $(GO) run ./cmd/build kubectl && $(GO) run ./cmd/pictures
 
 ui-test: ## the live page in a real Chromium, some minutes
 	@command -v chromium chromium-browser google-chrome >/dev/null || { echo "*** Chromium is not there: apt-get install chromium (or, as root, make chromium) ***"; exit 1; }
@@ -99,7 +110,7 @@ postgresql: # installs what sink needs, where this may be done
 	  found || { echo "*** PostgreSQL is not there, and this user cannot install it:    ***"; \
 	    echo "*** apt-get install postgresql. The sinks are NOT tested without. ***"; exit 1; }
 
-ci: lint unit sink attacks ui-test e2e ui-e2e compat-short ## what CI runs
+ci: lint unit sink attacks ui-test e2e terminal ui-e2e compat-short ## what CI runs
 
 generate: ## what is made of the programs of Kubernetes: schemas, field numbers, the recordings of testdata; see each command's doc
 	cd e2e && timeout 45m $(GO) run ./cmd/build
@@ -123,13 +134,14 @@ hostile: ## the program, and list and watch, under attacks of 4 GB each by serve
 	$(GO) test ./cmd/listwatch -run '^TestHostile$$' -count=1 -parallel=4 -v -timeout=60m -hostile.bytes=$(HOSTILE) -hostile.kubectl="$(KUBECTL)"
 	$(GO) test ./watch -run '^TestMemoryIsLimitedWhateverAServerSends$$' -count=1 -parallel=4 -v -timeout=60m -attack=4096
 
-soak: ## a day in virtual time, 10 minutes of kills and full disks with the program (Linux; as who may mount), a million operations on the model of package cache, 300 elections, 20 leaders on a PostgreSQL; over an hour
+soak: ## a day in virtual time, 10 minutes of kills and full disks with the program (Linux; as who may mount), a million operations on the model of package cache, 300 elections, 20 leaders on a PostgreSQL, 20,000 writes through webhooks; over an hour
 	cd cmd/listwatch && $(GO) vet -tags soak . && timeout 60m $(GO) test -tags soak -run '^TestSoak' -timeout 55m -count=1 -v . -soak.hours 24 -soak.minutes 10
 	cd cache && GOGC=400 timeout 100m $(GO) test -run TestInformerModel -timeout 95m . -model.ops 1000000
 	cd lease && timeout 40m $(GO) test -run TestElectionModel -timeout 35m . -model.seeds 300
 	cd sink && $(GO) vet -tags soak ./cmd/listwatch-sink && timeout 20m $(GO) test -tags soak -run '^TestSoakOnAFullDisk$$' -timeout 15m -count=1 -v ./cmd/listwatch-sink
 	cd sink && timeout 20m $(GO) test -run '^TestReplicasShareADatabase$$' -timeout 15m -count=1 -v ./cmd/listwatch-sink -ha.rounds 10
 	cd webhook && timeout 20m $(GO) test -run TestTrustHoldsWhateverHappens -timeout 15m . -long
+	cd e2e && timeout 60m $(GO) run ./cmd/build && timeout 20m $(GO) test -run '^TestWebhook$$' -timeout 15m -count=1 -v ./library -webhook-writes 20000 -webhook-rate 200 -webhook-lifetime 60s
 
 bench: ## the yardstick: beside client-go and controller-runtime, in one run of 12 to 18 minutes, on a quiet machine
 	cd bench && timeout 40m $(GO) run ./cmd/bench

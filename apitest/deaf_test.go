@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -83,6 +84,70 @@ func TestWatchesThatNobodyReadsHoldLittle(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestWatchesShareWhatTheyHaveYetToSend: events that the server has forgotten are kept once
+// for all watches that lag, and each sends them all.
+func TestWatchesShareWhatTheyHaveYetToSend(t *testing.T) {
+	const watches, history = 300, 3000
+	srv := apitest.NewWith(t, apitest.Options{InMemory: true, History: history, NoManagedFields: true})
+	change := func(n int) {
+		for i := range n {
+			srv.Put(kube.ConfigMaps, fmt.Sprintf(`{"metadata":{"namespace":"a","name":"a"},"data":{"a":"%d"}}`, i))
+		}
+	}
+	_, rv := srv.List(kube.ConfigMaps)
+	change(history)
+	var first *http.Response
+	for range watches {
+		resp := askHead(t, srv, fmt.Sprintf("/api/v1/configmaps?watch=1&resourceVersion=%v", rv))
+		if first == nil {
+			first = resp
+		}
+	}
+	before := heapMiB()
+	change(history - 10)
+	if held := heapMiB() - before; held > 15 {
+		t.Errorf("%d watches that lag by %d events hold %d MiB", watches, history, held)
+	}
+	lines := bufio.NewReader(first.Body)
+	for n := range history + history - 10 {
+		if line, err := lines.ReadString('\n'); err != nil || !strings.Contains(line, fmt.Sprintf(`"a":"%d"`, n%history)) {
+			t.Fatalf("event %d: %s, %v", n, line, err)
+		}
+	}
+}
+
+// TestWatchesThatReadLargeObjectsAreNotEnded: there are many of them at a time, each of
+// which sends other bytes than the others.
+func TestWatchesThatReadLargeObjectsAreNotEnded(t *testing.T) {
+	srv := apitest.New(t)
+	const objects, watches = 20, 40
+	text := strings.Repeat("x", 1<<20)
+	for i := range objects {
+		srv.Put(kube.ConfigMaps, fmt.Sprintf(`{"metadata":{"namespace":"a","name":"c%03d","annotations":{"a":%q}}}`, i, text))
+	}
+	var all sync.WaitGroup
+	for range watches {
+		all.Go(func() {
+			resp, err := send(t.Context(), srv, http.MethodGet, "/api/v1/configmaps?watch=1&resourceVersion=0&timeoutSeconds=600", "", "Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer resp.Body.Close()
+			lines := bufio.NewReader(resp.Body)
+			for n := range objects {
+				for part := true; part; {
+					if _, part, err = lines.ReadLine(); err != nil {
+						t.Errorf("a watch ends after %d of %d objects: %v", n, objects, err)
+						return
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 // TestListsThatNobodyReadsHoldLittle: those that find no place wait.

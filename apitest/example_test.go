@@ -2,9 +2,11 @@ package apitest_test
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/apitest/faults"
@@ -73,4 +75,29 @@ func ExampleServer_On() {
 	// list /api/v1/pods 429
 	// list /api/v1/pods 200
 	// get /hello 200
+}
+
+func ExampleServer_Table() {
+	srv, err := apitest.Start(apitest.Options{InMemory: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer srv.Close()
+	created := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	b, err := srv.Table(kube.Namespaces, `{"metadata":{"name":"shop","creationTimestamp":"2026-01-02T03:04:05Z"},"status":{"phase":"Active"}}`, created.Add(time.Hour))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var table struct {
+		ColumnDefinitions []struct{ Name string }
+		Rows              []struct{ Cells []any }
+	}
+	if err := json.Unmarshal(b, &table); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(table.ColumnDefinitions, table.Rows[0].Cells)
+	// Output: [{Name} {Status} {Age}] [shop Active 60m]
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/listwatch/listwatch/apitest/internal/backlog"
 	"github.com/listwatch/listwatch/apitest/internal/network"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/store"
@@ -38,7 +37,7 @@ type Exchange struct {
 	srv     *Server
 	conn    *network.Conn // nil = the handler is called without a server
 	target  target
-	entry   *Request
+	entry   *noted
 	steps   []*Fault // before the response
 	midway  []*Fault // after a number of events
 	next    http.HandlerFunc
@@ -51,8 +50,13 @@ type Exchange struct {
 	frames int
 	binary *wire.Stream // of a watch in protobuf
 	gz     *gzip.Writer
-	place  *backlog.Answer // of a list
-	large  bool            // nothing was written yet, so gzip may still be chosen
+	place  place // of what is being sent; nil = not counted
+	large  bool  // nothing was written yet, so gzip may still be chosen
+}
+
+// place is that of a list, or of a large event, among those that are being sent.
+type place interface {
+	Moved() // the client has read something
 }
 
 // target is what a URL identifies.
@@ -70,7 +74,7 @@ type target struct {
 
 const (
 	gzipFrom  = 128 << 10 // minimal size of a compressed body in bytes
-	pieceSize = 64 << 10  // of a list that is sent
+	pieceSize = 64 << 10  // of a list or a large event that is sent
 )
 
 // ServeHTTP handles a request that did not come through the server's own listener: in
@@ -235,18 +239,13 @@ func (x *Exchange) Flush() {
 	}
 }
 
-// event sends an event of an object.
-func (x *Exchange) event(v *view.View, typ string, o *object.Object) error {
-	binary := x.binary != nil && x.binary.Complete() && len(x.rewrite) == 0 // faults change JSON
-	f, err := x.srv.frames.Event(v, typ, o, binary, x.giveUp)
+// event sends an event of an object, and then whatever faults are due.
+func (x *Exchange) event(f *view.Frame, binary bool) error {
+	x.place = f
+	err := x.pass(f.Bytes, binary)
+	x.place = nil
+	f.Done()
 	if err != nil {
-		return err
-	}
-	defer f.Done()
-	if !binary {
-		return x.frame(f.Bytes)
-	}
-	if _, err := x.write(f.Bytes); err != nil {
 		return err
 	}
 	return x.sent()
@@ -254,14 +253,23 @@ func (x *Exchange) event(v *view.View, typ string, o *object.Object) error {
 
 // frame sends one event of a watch, and then whatever faults are due.
 func (x *Exchange) frame(b []byte) error {
-	if len(x.rewrite) == 0 {
-		if _, err := x.Write(b); err != nil {
-			return err
-		}
-	} else {
-		x.rewriteFrom(0, slices.Clone(b)) // watches share frames
+	if err := x.pass(b, false); err != nil {
+		return err
 	}
 	return x.sent()
+}
+
+// pass writes an event, as the rewriters change it; binary is one in protobuf.
+func (x *Exchange) pass(b []byte, binary bool) (err error) {
+	switch {
+	case binary:
+		_, err = x.write(b)
+	case len(x.rewrite) == 0:
+		_, err = x.Write(b)
+	default:
+		x.rewriteFrom(0, slices.Clone(b)) // watches share frames
+	}
+	return err
 }
 
 // sent counts an event, and runs the faults that are due.

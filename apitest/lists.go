@@ -40,8 +40,9 @@ func (s *Server) list(x *Exchange, w http.ResponseWriter, q *store.Query, v *vie
 	}
 	p, st := s.store.Page(x.target.table, q, token)
 	for ; st == nil; p, st = s.store.Page(x.target.table, q, token) {
-		if x.place = s.unread.Add(int64(p.Size()), x.giveUp); x.place != nil {
-			defer x.place.Done()
+		if a := s.unread.Add(int64(p.Size()), x.giveUp); a != nil {
+			defer a.Done()
+			x.place = a
 			break
 		}
 		if p = nil; s.unread.Wait(x.r.Context()) != nil {

@@ -2,6 +2,7 @@ package apitest
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -189,7 +190,7 @@ func (s *Server) tokenRequest(x *Exchange, w http.ResponseWriter) *kube.Status {
 	var ask struct {
 		Spec struct {
 			Audiences         []string `json:"audiences,omitempty"`
-			ExpirationSeconds int64    `json:"expirationSeconds"`
+			ExpirationSeconds *int64   `json:"expirationSeconds"`
 		} `json:"spec"`
 	}
 	if err := json.Unmarshal(p.json, &ask); err != nil {
@@ -202,8 +203,14 @@ func (s *Server) tokenRequest(x *Exchange, w http.ResponseWriter) *kube.Status {
 	if found == nil {
 		return wire.NotFound(x.target.res, x.target.key.Name)
 	}
-	if ask.Spec.ExpirationSeconds <= 0 {
-		ask.Spec.ExpirationSeconds = 3600
+	lives := int64(3600)
+	if ask.Spec.ExpirationSeconds != nil {
+		lives = *ask.Spec.ExpirationSeconds
+	}
+	ask.Spec.ExpirationSeconds = &lives
+	if why := badLifetime(lives); why != "" {
+		return wire.Invalid("authentication.k8s.io", "TokenRequest", "",
+			kube.StatusCause{Reason: "FieldValueInvalid", Message: fmt.Sprintf("Invalid value: %d: %s", lives, why), Field: "spec.expirationSeconds"})
 	}
 	token := s.Token()
 	if token == "" {
@@ -214,7 +221,18 @@ func (s *Server) tokenRequest(x *Exchange, w http.ResponseWriter) *kube.Status {
 		"metadata": map[string]any{"name": x.target.key.Name, "namespace": x.target.key.Namespace, "creationTimestamp": object.Timestamp()},
 		"spec":     ask.Spec,
 		"status": map[string]any{"token": token,
-			"expirationTimestamp": time.Now().Add(time.Duration(ask.Spec.ExpirationSeconds) * time.Second).UTC().Format(time.RFC3339)},
+			"expirationTimestamp": time.Now().Add(time.Duration(lives) * time.Second).UTC().Format(time.RFC3339)},
 	}), '\n'))
 	return nil
+}
+
+// badLifetime returns why no token can live for that many seconds, "" if one can.
+func badLifetime(seconds int64) string {
+	switch {
+	case seconds < 600:
+		return "may not specify a duration less than 10 minutes"
+	case seconds > 1<<32:
+		return "may not specify a duration larger than 2^32 seconds"
+	}
+	return ""
 }

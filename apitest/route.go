@@ -232,23 +232,6 @@ func (s *Server) one(x *Exchange, w http.ResponseWriter, v *view.View) *kube.Sta
 	return t.notAllowed()
 }
 
-// podSubresources are those that need a kubelet.
-var podSubresources = [...]string{"attach", "exec", "log", "portforward", "proxy"}
-
-// podSubresource responds in place of a kubelet: with a line of log, and with an error
-// for all others.
-func (s *Server) podSubresource(x *Exchange, w http.ResponseWriter) *kube.Status {
-	switch {
-	case x.target.sub != "log" || x.target.verb != "get":
-		return wire.MethodNotAllowed()
-	case s.Get(kube.Pods, x.target.key) == nil:
-		return wire.NotFound(kube.Pods, x.target.key.Name)
-	}
-	w.Header().Set("Content-Type", "text/plain")
-	fmt.Fprintln(w, "this server runs no containers")
-	return nil
-}
-
 // get responds with one object.
 func (s *Server) get(x *Exchange, w http.ResponseWriter, v *view.View) *kube.Status {
 	if wire.QueryBool(x.r.URL.Query(), "export") {

@@ -16,6 +16,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/certs"
 	"github.com/listwatch/listwatch/apitest/internal/discovery"
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
+	"github.com/listwatch/listwatch/apitest/internal/kubelet"
 	"github.com/listwatch/listwatch/apitest/internal/network"
 	"github.com/listwatch/listwatch/apitest/internal/store"
 	"github.com/listwatch/listwatch/apitest/internal/view"
@@ -107,6 +108,7 @@ type Server struct {
 	client  *http.Client
 	unread  *backlog.Backlog // of lists
 	frames  view.Frames      // of watches
+	logs    kubelet.Logs
 
 	mu       sync.Mutex
 	closed   bool // no handler may start
@@ -116,7 +118,8 @@ type Server struct {
 	faults   []*Fault
 	hooks    []*hook   // replaced, never changed
 	denials  []*denial // replaced, never changed
-	journal  []*Request
+	journal  []*noted
+	noted    int           // bytes of the journal
 	watching int           // open watches
 	changed  chan struct{} // closed and replaced when watching or the journal changes
 }

@@ -196,3 +196,41 @@ func TestSigningRequestsArePrinted(t *testing.T) {
 		}
 	})
 }
+
+// TestTableOfAnObjectIsPrintedAsInAList, and the object is not stored.
+func TestTableOfAnObjectIsPrintedAsInAList(t *testing.T) {
+	const web = `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"namespace":"d","name":"a","creationTimestamp":"2026-01-02T03:04:05Z"},"spec":{"replicas":3,"selector":{"matchLabels":{"app":"a"}},"template":{"spec":{"containers":[{"name":"c","image":"i"}]}}},"status":{"readyReplicas":2}}`
+	at := time.Date(2026, 1, 2, 3, 5, 35, 0, time.UTC)
+	story(t, apitest.Options{AgesAt: at}, func(t *testing.T, srv *apitest.Server) {
+		b, err := srv.Table(kube.Deployments, web, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rows := cellsOf(t, srv, "/apis/apps/v1/deployments"); len(rows) != 0 {
+			t.Errorf("it is stored: %v", rows)
+		}
+		var table struct {
+			ColumnDefinitions []struct{ Name string }
+			Rows              []struct {
+				Cells  []any
+				Object kube.Partial
+			}
+		}
+		if err := json.Unmarshal(b, &table); err != nil {
+			t.Fatal(err)
+		}
+		srv.Put(kube.Deployments, web)
+		want := cellsOf(t, srv, "/apis/apps/v1/deployments")[0]
+		if diff := cmp.Diff(want, table.Rows[0].Cells); diff != "" || len(table.ColumnDefinitions) != len(want) || table.Rows[0].Object.GetName() != "a" || want[1] != "2/3" {
+			t.Errorf("%s (-listed +got):\n%s", b, diff)
+		}
+		for what, r := range map[string]kube.Resource{"another kind": kube.Pods, "a type that is not served": {Version: "v1", Plural: "x", Kind: "Deployment"}} {
+			if b, err := srv.Table(r, web, at); err == nil {
+				t.Errorf("%s: %s, want an error", what, b)
+			}
+		}
+		if b, err := srv.Table(kube.Deployments, "{", at); err == nil {
+			t.Errorf("no JSON: %s, want an error", b)
+		}
+	})
+}

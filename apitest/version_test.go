@@ -76,6 +76,11 @@ func TestWatchesOfVersions(t *testing.T) {
 		if diff := cmp.Diff(want, lines(t, second)); diff != "" {
 			t.Errorf("v1 (-want +got):\n%s", diff)
 		}
+		// What was stored in the other version has its fields, which this one does not show.
+		before := watch(t, srv, alpha+"?watch=1&resourceVersion=104")
+		if line, err := before.line(); err != nil || !strings.Contains(line, `"spec":{"size":1}`) {
+			t.Errorf("v1alpha1 once it is stored: %s, error %v", line, err)
+		}
 		srv.Delete(kube.Resource{Group: "example.com", Version: "v1alpha1", Plural: "widgets", Kind: "Widget", Namespaced: true}, kube.Key{Namespace: "a", Name: "x"}) // 109
 		want = []string{"MODIFIED example.com/v1 x 106 {\"size\":2}", "MODIFIED example.com/v1 x 107 {\"size\":3}", "DELETED example.com/v1 x 109 {\"size\":3}"}
 		if diff := cmp.Diff(want, lines(t, watch(t, srv, fmt.Sprintf(widgets, "v1")+"?watch=1&resourceVersion=105&timeoutSeconds=1"))); diff != "" {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/store"
 	"github.com/listwatch/listwatch/apitest/internal/view"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
@@ -67,21 +68,44 @@ func (s *Server) watch(x *Exchange, w http.ResponseWriter, q *store.Query, v *vi
 // sendInitial sends the initial objects of a watch.
 func (s *Server) sendInitial(x *Exchange, w *store.Watcher, v *view.View) error {
 	for {
-		objects, slow := s.store.Initial(w)
+		o, slow := s.store.Initial(w)
 		switch {
 		case slow:
 			return errEnd
-		case len(objects) == 0:
+		case o == nil:
 			return nil
+		case !w.Query.Matches(o):
+			s.store.Took(w)
+			continue
 		}
-		for _, o := range objects {
-			if w.Query.Matches(o) {
-				if err := x.event(v, "ADDED", o); err != nil {
-					return err
-				}
-			}
+		room, err := s.send(x, w, v, "ADDED", o)
+		if err != nil {
+			return err
+		}
+		if room == nil {
+			continue
+		}
+		x.Flush()
+		select {
+		case <-room:
+		case <-w.Signal: // it may be too slow
+		case <-x.r.Context().Done():
+			return context.Cause(x.r.Context())
 		}
 	}
+}
+
+// send sends the event that is next. If there is no room for it now, it does nothing, and
+// returns a channel that is closed when there may be: meanwhile the watch keeps nothing of
+// it, but looks for what is next again.
+func (s *Server) send(x *Exchange, w *store.Watcher, v *view.View, typ string, o *object.Object) (room <-chan struct{}, err error) {
+	binary := x.binary != nil && x.binary.Complete() && len(x.rewrite) == 0 // faults change JSON
+	f, room, err := s.frames.Event(v, typ, o, binary, x.giveUp)
+	if err != nil || room != nil {
+		return room, err
+	}
+	s.store.Took(w)
+	return nil, x.event(f, binary)
 }
 
 // stream sends events and bookmarks until the watch ends: with errEnd if the client is
@@ -96,31 +120,19 @@ func (s *Server) stream(x *Exchange, w *store.Watcher, v *view.View, bookmark fu
 	defer timer.Stop()
 	defer ticker.Stop()
 	for {
-		batch, rv, how := s.store.Next(x.target.table, w)
-		for _, e := range batch {
-			if x.quirks.IgnoreShard {
-				w.Query.Sharding = nil
-			}
-			if typ, o := w.Query.Seen(e, x.target.info); o != nil {
-				if err := x.event(v, typ, o); err != nil {
-					return err
-				}
-			}
+		if x.quirks.IgnoreShard {
+			w.Query.Sharding = nil
 		}
-		if len(batch) > 0 {
-			x.Flush()
+		room, more, err := s.next(x, w, v, bookmark)
+		if err != nil {
+			return err
+		}
+		if more {
 			continue
 		}
-		if how != store.Running {
-			return errEnd
-		}
-		if rv > 0 && w.Query.Bookmarks {
-			if err := bookmark(rv, false); err != nil {
-				return err
-			}
-			x.Flush()
-		}
+		x.Flush()
 		select {
+		case <-room:
 		case <-w.Signal:
 		case <-ticker.C:
 			ticker.Reset(s.nextBookmark(deadline))
@@ -131,6 +143,28 @@ func (s *Server) stream(x *Exchange, w *store.Watcher, v *view.View, bookmark fu
 			return context.Cause(x.r.Context())
 		}
 	}
+}
+
+// next sends an event, or a bookmark if one is due, and reports whether there may be more
+// to send now. room is as send returns it.
+func (s *Server) next(x *Exchange, w *store.Watcher, v *view.View, bookmark func(uint64, bool) error) (room <-chan struct{}, more bool, err error) {
+	e, ok, rv, how := s.store.Next(x.target.table, w)
+	if !ok {
+		switch {
+		case how != store.Running:
+			return nil, false, errEnd
+		case rv > 0 && w.Query.Bookmarks:
+			return nil, false, bookmark(rv, false)
+		}
+		return nil, false, nil
+	}
+	typ, o := w.Query.Seen(e, x.target.info)
+	if o == nil {
+		s.store.Took(w)
+		return nil, true, nil
+	}
+	room, err = s.send(x, w, v, typ, o)
+	return room, room == nil, err
 }
 
 // nextBookmark returns the time until the next bookmark is due: an interval,

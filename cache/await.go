@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/uid"
@@ -84,56 +82,6 @@ func (i *Informer[T]) await(ctx context.Context, w *write, what string) error {
 	return nil
 }
 
-// selection is what an informer watches, if that is known.
-type selection struct {
-	namespaces []string // by source; nil = unknown
-	labels     kube.Selector
-	fields     kube.FieldSelector
-	shard      kube.Shard
-}
-
-// excludes reports whether an object is known not to be selected. JSON may be nil.
-func (s selection) excludes(o kube.Object, uid string, json []byte) bool {
-	if uid != "" && !s.shard.Has(uid) {
-		return true
-	}
-	if l, ok := o.(interface{ GetLabels() map[string]string }); ok && !s.labels.Matches(l.GetLabels()) {
-		return true
-	}
-	if s.fields.Empty() {
-		return false
-	}
-	members, _ := codec.Decode[map[string]any](json)
-	return s.fields.Excludes(func(path string) (string, bool) {
-		switch path {
-		case "metadata.name":
-			return o.GetName(), true
-		case "metadata.namespace":
-			return o.GetNamespace(), true
-		}
-		return scalar(members, path)
-	})
-}
-
-// scalar returns the string or boolean at a path, as a field selector compares it.
-func scalar(members map[string]any, path string) (string, bool) {
-	for {
-		name, rest, deeper := strings.Cut(path, ".")
-		switch v := members[name].(type) {
-		case map[string]any:
-			members, path = v, rest
-			if deeper {
-				continue
-			}
-		case string:
-			return v, !deeper
-		case bool:
-			return strconv.FormatBool(v), !deeper
-		}
-		return "", false
-	}
-}
-
 // write is a write that Await waits for. It is for one goroutine.
 type write struct {
 	key      kube.Key
@@ -167,13 +115,13 @@ func (i *Informer[T]) newWrite(o kube.Object) (*write, error) {
 	if id, ok := uid.Of(&o); ok {
 		w.meta.UID = id
 	}
-	if spaces := i.selection.namespaces; spaces != nil {
+	if spaces := i.selection.Namespaces; spaces != nil {
 		n := slices.IndexFunc(spaces, func(ns string) bool { return ns == "" || ns == w.key.Namespace || w.key.Namespace == "" })
 		if w.from, w.to = n, n+1; n < 0 {
 			w.from = 0
 		}
 	}
-	w.excluded = w.from == w.to || i.selection.excludes(o, w.meta.UID, json)
+	w.excluded = w.from == w.to || i.selection.Excludes(o, w.meta.UID, json)
 	w.began = i.store.generations()
 	w.marked = func(object any) bool {
 		json, err := codec.Encode(object)

@@ -15,9 +15,9 @@ import (
 // longer counts its memory, even if the caller keeps the store.
 //
 // The count is an estimate: the strings, slices, maps and pointers of the objects, the keys
-// of those that could not be decoded, and the overhead of the store. Indexes and the queue of a DeltaFIFO are not counted. Each
-// object is measured by reflection, unless it has a method MemorySize() int, as
-// codec.Raw has; see codec.SizerOf.
+// of those that could not be decoded, and the overhead of the store. Indexes and the queue
+// of a DeltaFIFO are not counted. Each object is measured by reflection, unless it has a
+// method MemorySize() int, as codec.Raw has; see codec.SizerOf.
 //
 // Its methods are safe for concurrent use. It must not be copied.
 type Budget struct {

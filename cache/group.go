@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/listwatch/listwatch/cache/internal/health"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -33,6 +34,7 @@ type Group struct {
 	Logger *slog.Logger
 
 	mu      sync.Mutex
+	mutated func(Mutation)     // see DetectMutations
 	members []*member          // the members with holders
 	pending []*member          // to be started
 	latest  map[string]*member // by the path of a snapshot: the latest member, until it has ended
@@ -49,6 +51,7 @@ type member struct {
 		WaitSynced(context.Context) error
 		Status() Status
 		SetLogger(*slog.Logger)
+		DetectMutations(func(Mutation))
 		abandon(error)
 	}
 	spec     any           // spec[T]
@@ -78,6 +81,7 @@ func (s spec[T]) equal(o spec[T]) bool {
 func (s spec[T]) rest() spec[T] {
 	s.collection.Client, s.options.Budget = nil, nil
 	s.collection.Write, s.options.Logger = client.WriteOptions{}, nil
+	s.collection.Written, s.collection.Deleted = nil, nil
 	if s.options.Snapshot.Projection != "" {
 		s.options.Transform = nil
 	}
@@ -103,7 +107,7 @@ func (s *SharedInformer[T]) Release() { s.once.Do(s.release) }
 // informer, Shared returns a new one. If it has a Snapshot, it begins when the previous
 // informers with that path have ended.
 //
-// Two calls share an informer if their c, apart from Write, and their o, apart from
+// Two calls share an informer if their c, apart from its writes, and their o, apart from
 // Logger, are equal. Functions cannot be compared: an informer with OnError or with a
 // Trace of its watch is not shared. One with a Transform is shared only if
 // Snapshot.Projection names the transformation, with or without a snapshot path: equal
@@ -245,7 +249,9 @@ func (g *Group) watch(ctx context.Context, m *member) {
 		}
 		cancel()
 	})
-	m.informer.SetLogger(g.logger())
+	log, mutated := g.forMembers()
+	m.informer.SetLogger(log)
+	m.informer.DetectMutations(mutated)
 	err := m.informer.Run(ctx)
 	if ctx.Err() == nil {
 		g.mu.Lock()
@@ -267,10 +273,18 @@ func (g *Group) SetLogger(l *slog.Logger) {
 	}
 }
 
-func (g *Group) logger() *slog.Logger {
+// DetectMutations makes the informers that start from now on report mutations; see
+// [Informer.DetectMutations]. report may be called concurrently.
+func (g *Group) DetectMutations(report func(Mutation)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.Logger
+	g.mutated = report
+}
+
+func (g *Group) forMembers() (*slog.Logger, func(Mutation)) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.Logger, g.mutated
 }
 
 // Len returns the number of informers with holders.
@@ -303,13 +317,13 @@ func (g *Group) Ready() error {
 	case !running:
 		return ErrNotRunning
 	}
-	var errs joined
+	var errs health.Joined
 	for _, s := range g.Status() {
 		if err := s.Ready(); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", s.Name, err))
 		}
 	}
-	return errs.err()
+	return errs.Err()
 }
 
 // WaitSynced waits until every informer that has a holder now is synced, as

@@ -39,7 +39,7 @@ func TestGroupSharesOnlyWhatIsEqual(t *testing.T) {
 		eachField(t, reflect.ValueOf(&base).Elem(), "", func(path string, v reflect.Value) {
 			n++
 			shared := cache.Shared(&g, base.Collection, base.Options).Informer == first.Informer
-			want := strings.HasPrefix(path, "Collection.Write") || path == "Options.Logger"
+			want := strings.HasPrefix(path, "Collection.Writ") || path == "Collection.Deleted" || path == "Options.Logger"
 			if shared != want {
 				t.Errorf("with another %s shared is %v, want %v", path, shared, want)
 			}

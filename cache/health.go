@@ -10,141 +10,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/listwatch/listwatch/cache/internal/health"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
-
-// health holds the current errors of one source. It is guarded by Informer.mu.
-type health struct {
-	err      error  // of the last request; nil = the server answered
-	reported string // kind of the failure that was logged last; "" = none, or it is over
-
-	bad     map[kube.Key]error // objects that could not be decoded, at most maxBad
-	more    bool               // there were further ones, which are not kept
-	listing map[kube.Key]error // those of the listing in progress; nil = none
-}
-
-// maxBad limits the objects of a source that could not be decoded which are kept and
-// logged one by one.
-const maxBad = 100
-
-// kindOf returns the kind of a failure; each kind is logged once. It returns "" for the
-// first failures of requests: most are temporary.
-func kindOf(err error) string {
-	switch {
-	case errors.Is(err, kube.ErrUnauthorized):
-		return "unauthorized"
-	case errors.Is(err, kube.ErrForbidden):
-		return "forbidden"
-	case errors.Is(err, kube.ErrNotFound):
-		return "not found"
-	}
-	if i := (*watch.Interruption)(nil); errors.As(err, &i) && i.Attempt < patience {
-		return ""
-	}
-	return "failing"
-}
-
-// patience is the number of failed requests in a row after which the failure is logged,
-// unless the server refused them: about 6 seconds.
-const patience = 4
-
-// failed stores the error of a request, and reports whether it is to be logged.
-func (h *health) failed(err error) bool {
-	h.err = err
-	kind := kindOf(err)
-	if kind == "" || kind == h.reported {
-		return false
-	}
-	h.reported = kind
-	return true
-}
-
-// undecoded stores the error of an object that could not be decoded. It reports whether
-// it is to be logged; last means that further ones are not kept.
-func (h *health) undecoded(ev watch.Type, key kube.Key, err error) (news, last bool) {
-	if ev == watch.Deleted { // the object no longer exists
-		h.forget(key)
-		return true, false
-	}
-	// The strings of the event may share memory with a large object.
-	key = kube.Key{Namespace: strings.Clone(key.Namespace), Name: strings.Clone(key.Name)}
-	if h.listing != nil && len(h.listing) < maxBad {
-		h.listing[key] = err
-	}
-	_, known := h.bad[key]
-	switch {
-	case !known && len(h.bad) >= maxBad:
-		last, h.more = !h.more, true
-		return false, last
-	case h.bad == nil:
-		h.bad = map[kube.Key]error{}
-	}
-	h.bad[key] = err
-	return !known, false
-}
-
-// took notes an event that was applied, and reports whether a failure that was logged
-// is over.
-func (h *health) took(ev watch.Type, key kube.Key) (over bool) {
-	over, h.err, h.reported = h.reported != "", nil, ""
-	switch {
-	case ev == watch.Restart:
-		h.listing = map[kube.Key]error{}
-	case ev == watch.Synced && h.listing != nil:
-		h.bad, h.listing, h.more = h.listing, nil, len(h.listing) >= maxBad
-	case len(h.bad) > 0:
-		h.forget(key)
-	}
-	return over
-}
-
-func (h *health) forget(key kube.Key) {
-	delete(h.bad, key)
-	delete(h.listing, key)
-}
-
-// error joins the current errors.
-func (h *health) error() error {
-	var errs joined
-	if h.err != nil {
-		errs = append(errs, h.err)
-	}
-	n := 0
-	for _, err := range h.bad {
-		if n++; n > 3 {
-			errs = append(errs, fmt.Errorf("%d objects in all could not be decoded", len(h.bad)))
-			break
-		}
-		errs = append(errs, err)
-	}
-	return errs.err()
-}
-
-// joined is errors.Join in one line.
-type joined []error
-
-func (j joined) Error() string {
-	var texts []string
-	for _, err := range j {
-		texts = append(texts, err.Error())
-	}
-	return strings.Join(texts, "; ")
-}
-
-func (j joined) Unwrap() []error { return j }
-
-func (j joined) err() error {
-	switch len(j) {
-	case 0:
-		return nil
-	case 1:
-		return j[0]
-	}
-	return j
-}
 
 // failed reports an error that the source recovers from.
 func (i *Informer[T]) failed(source int, ev watch.Event[T], err error) {
@@ -152,13 +23,13 @@ func (i *Informer[T]) failed(source int, ev watch.Event[T], err error) {
 		i.onError(err)
 	}
 	item := codec.IsItem(err)
-	var news, last bool
+	var report, last bool
 	i.mu.Lock()
 	h := &i.health[source]
 	if item {
-		news, last = h.undecoded(ev.Type, ev.Key, err)
+		report, last = h.Undecoded(ev.Type, ev.Key, err)
 	} else {
-		news = h.failed(err)
+		report = h.Failed(err)
 	}
 	log := i.log
 	i.mu.Unlock()
@@ -169,24 +40,24 @@ func (i *Informer[T]) failed(source int, ev watch.Event[T], err error) {
 	switch {
 	case last:
 		log.Warn("more objects cannot be decoded; further ones are not logged", "informer", i.name)
-	case news && item:
+	case report && item:
 		attrs := []any{"informer", i.name, "key", ev.Key.String(), "uid", ev.UID, "rev", string(ev.Revision)}
 		if errors.As(err, new(*transformError)) {
 			log.Warn("an object cannot be transformed and is left out; its error may quote it, and goes to Options.OnError", attrs...)
 		} else {
 			log.Warn("an object cannot be decoded and is left out", append(attrs, "err", err)...)
 		}
-	case news && kindOf(err) == "failing":
+	case report && health.Kind(err) == "failing":
 		log.Warn("requests fail; trying again", "informer", i.name, "err", err)
-	case news:
-		log.Warn("requests are refused; trying again", "informer", i.name, "reason", kindOf(err), "err", err)
+	case report:
+		log.Warn("requests are refused; trying again", "informer", i.name, "reason", health.Kind(err), "err", err)
 	}
 }
 
 // well notes that an event of a source was applied.
 func (i *Informer[T]) well(source int, ev watch.Event[T]) {
 	i.mu.Lock()
-	over := i.health[source].took(ev.Type, ev.Key)
+	over := i.health[source].Took(ev.Type, ev.Key)
 	log := i.log
 	i.mu.Unlock()
 	i.progress()
@@ -278,6 +149,7 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 		observer.Wait()
 		i.end(ctx, err)
 	}()
+	defer i.detectMutations()()
 	err = i.run(ctx)
 	return err
 }

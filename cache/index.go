@@ -23,7 +23,8 @@ type Index[T kube.Object, K comparable] struct {
 	namespaces bool              // made by ByNamespace
 }
 
-// indexer is an Index of any key type. It is changed under the lock, in two steps, so that a panic changes nothing.
+// indexer is an Index of any key type. It is changed under the lock, in two steps, so that a
+// panic changes nothing.
 type indexer[T kube.Object] interface {
 	// prepare prepares a change: either object may be missing. It calls the user's
 	// function and changes nothing. It reports whether commit will keep the key.

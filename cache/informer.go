@@ -12,7 +12,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/listwatch/listwatch/cache/internal/health"
 	"github.com/listwatch/listwatch/cache/internal/persist"
+	"github.com/listwatch/listwatch/cache/internal/selection"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
@@ -61,6 +63,7 @@ type Options[T kube.Object] struct {
 	// requests are refused (401, 403, 404) or keep failing, requests succeed again; an
 	// object cannot be decoded (its key, never its content); no contact with the server for
 	// MaxStaleness, contact restored; the server was restored to an earlier state; the
+	// snapshot or its journal cannot be read or written, or is written again; the
 	// informer ended. Default: the logger of the Manager or Group that runs the informer.
 	Logger *slog.Logger
 
@@ -79,7 +82,7 @@ type Informer[T kube.Object] struct {
 	store        *Store[T]
 	sources      []Source[T]
 	transform    func(T) (T, error)
-	selection    selection
+	selection    selection.Selection
 	listings     []func(context.Context) (*listing, error) // by source; nil = no server is known
 	onError      func(error)
 	name         string
@@ -97,14 +100,16 @@ type Informer[T kube.Object] struct {
 	exclusive chan struct{}
 	torn      bool // an event did not return from all handlers; guarded by exclusive
 
-	mu       sync.Mutex
-	handlers []*Handler[T] // replaced, never changed
-	log      *slog.Logger  // nil = none
-	started  time.Time     // when Run was called; zero = it was not
-	ended    error         // why Run returned
-	health   []health      // by source
-	watched  chan struct{} // closed at the next event or error; nil = nobody waits
-	resynced chan struct{} // of size 1: a handler's resync was set
+	mu        sync.Mutex
+	handlers  []*Handler[T]   // replaced, never changed
+	log       *slog.Logger    // nil = none
+	mutated   func(Mutation)  // nil = mutations are not detected
+	started   time.Time       // when Run was called; zero = it was not
+	ended     error           // why Run returned
+	health    []health.Source // by source
+	saveFails bool            // the last snapshot, or a record of the journal, could not be written
+	watched   chan struct{}   // closed at the next event or error; nil = nobody waits
+	resynced  chan struct{}   // of size 1: a handler's resync was set
 }
 
 // New returns an informer of c. It does nothing until Run.
@@ -122,7 +127,7 @@ func New[T kube.Object](c client.Collection[T], o Options[T]) *Informer[T] {
 		o.Name = nameOf(c, namespaces, o.Watch.Shard)
 	}
 	i := From(o, sources...)
-	i.selection = selection{namespaces, c.Labels, c.Fields, o.Watch.Shard}
+	i.selection = selection.Selection{Namespaces: namespaces, Labels: c.Labels, Fields: c.Fields, Shard: o.Watch.Shard}
 	i.listings = listings(c, namespaces, list.Options{Shard: o.Watch.Shard, Limit: o.Watch.Limit})
 	i.restorer = newRestorer(c.In(namespaces[0]), o)
 	return i
@@ -146,7 +151,7 @@ func distinct(namespaces []string) (list []string) {
 func From[T kube.Object](o Options[T], sources ...Source[T]) *Informer[T] {
 	i := &Informer[T]{
 		store: newStore[T](len(sources)), sources: sources, transform: o.Transform, onError: o.OnError,
-		exclusive: make(chan struct{}, 1), health: make([]health, len(sources)), resynced: make(chan struct{}, 1),
+		exclusive: make(chan struct{}, 1), health: make([]health.Source, len(sources)), resynced: make(chan struct{}, 1),
 		inHand: make([]atomic.Int64, len(sources)), log: o.Logger, name: o.Name, maxStaleness: max(o.MaxStaleness, 0),
 	}
 	if i.name == "" {
@@ -241,7 +246,7 @@ func (i *Informer[T]) follow(ctx context.Context, source int, src Source[T]) err
 			return err
 		}
 		if unlogged != nil {
-			i.report(unlogged)
+			i.unsaved(unlogged)
 		}
 		if unreadable != nil {
 			i.failed(source, ev, unreadable)

@@ -1,29 +1,49 @@
 package cache
 
 import (
+	"cmp"
+	"context"
 	"fmt"
-	"hash/maphash"
 	"maps"
 	"slices"
+	"sync"
+	"time"
 
+	"github.com/listwatch/listwatch/cache/internal/mutation"
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/wait"
 	"github.com/listwatch/listwatch/kube"
 )
 
+// Mutation is a change of an object in a store that the store did not make.
+type Mutation struct {
+	Informer string // its name; empty if MutationDetector.Check found it
+	Key      kube.Key
+	Path     string // of the changed member, such as ".spec.replicas"; "." = the object cannot be encoded any more
+}
+
+// String returns key and path: "default/web .spec.replicas".
+func (m Mutation) String() string { return m.Key.String() + " " + m.Path }
+
 // MutationDetector detects changes of objects that the store shares with all its readers. It
-// is for tests: it encodes every object twice. All methods are safe for concurrent use.
+// is for tests: it encodes every object, and keeps that. All methods are safe for
+// concurrent use.
 type MutationDetector[T kube.Object] struct {
 	store *Store[T]
-	seed  maphash.Seed
 
 	// Guarded by the store's mu.
-	sums  map[kube.Key]uint64
-	found map[kube.Key]bool
+	stored map[kube.Key]*original[T]
+	found  map[Mutation]bool
 
 	// State of the change being prepared.
-	sum     uint64
-	changed bool // the old object was changed
-	has     bool
+	paths []string     // where the old object was changed
+	next  *original[T] // the new object; nil = none
+}
+
+// original is an object and its encoding when it was stored, or found to be changed.
+type original[T kube.Object] struct {
+	object T
+	json   []byte
 }
 
 // DetectMutations begins to check the objects of s, present and future ones, each until
@@ -33,30 +53,36 @@ type MutationDetector[T kube.Object] struct {
 //
 //	mutations := cache.DetectMutations(informer.Store())
 //	t.Cleanup(func() {
-//		if keys := mutations.Check(); keys != nil {
-//			t.Errorf("changed in the cache: %v", keys)
+//		if found := mutations.Check(); found != nil {
+//			t.Errorf("changed in the cache: %v", found)
 //		}
 //	})
 func DetectMutations[T kube.Object](s *Store[T]) *MutationDetector[T] {
-	d := &MutationDetector[T]{
-		store: s, seed: maphash.MakeSeed(),
-		sums: map[kube.Key]uint64{}, found: map[kube.Key]bool{},
-	}
+	d := &MutationDetector[T]{store: s, stored: map[kube.Key]*original[T]{}, found: map[Mutation]bool{}}
 	s.attach(d)
 	return d
 }
 
-// Check returns the keys of all objects whose change was detected since the detector
-// began, sorted; nil if there is none.
-func (d *MutationDetector[T]) Check() []kube.Key {
-	d.store.mu.Lock()
-	defer d.store.mu.Unlock()
-	for key, sum := range d.sums {
-		if now, err := d.sumOf(d.store.objects[key].object); now != sum || err != nil {
-			d.found[key] = true
+// Check returns the changes that were detected since the detector began, sorted, each
+// once; nil if there is none. It finds at most 16 members of an object at a time.
+func (d *MutationDetector[T]) Check() []Mutation {
+	d.store.mu.Lock() // so that what a reader did before it used the store is seen
+	stored := maps.Clone(d.stored)
+	d.store.mu.Unlock()
+	for key, o := range stored {
+		now, _ := codec.Encode(o.object) // not under the lock: readers would wait
+		d.store.mu.Lock()
+		if d.stored[key] == o { // else it was checked when it was replaced
+			d.note(key, mutation.Paths(o.json, now))
+			o.json = now
 		}
+		d.store.mu.Unlock()
 	}
-	return slices.SortedFunc(maps.Keys(d.found), kube.Key.Compare)
+	d.store.mu.RLock()
+	defer d.store.mu.RUnlock()
+	return slices.SortedFunc(maps.Keys(d.found), func(a, b Mutation) int {
+		return cmp.Or(a.Key.Compare(b.Key), cmp.Compare(a.Path, b.Path))
+	})
 }
 
 // Close ends the detection. Check returns what was detected until then.
@@ -64,39 +90,80 @@ func (d *MutationDetector[T]) Close() {
 	d.store.mu.Lock()
 	defer d.store.mu.Unlock()
 	d.store.detach(d)
-	clear(d.sums)
+	clear(d.stored)
+}
+
+func (d *MutationDetector[T]) note(key kube.Key, paths []string) {
+	for _, path := range paths {
+		d.found[Mutation{Key: key, Path: path}] = true
+	}
 }
 
 func (d *MutationDetector[T]) prepare(key kube.Key, old T, had bool, object T, has bool) (keeps bool) {
-	d.has = has
-	if d.changed = false; had {
-		now, err := d.sumOf(old)
-		d.changed = now != d.sums[key] || err != nil
+	if d.paths = nil; had {
+		now, _ := codec.Encode(old)
+		d.paths = mutation.Paths(d.stored[key].json, now)
 	}
-	if has {
-		var err error
-		if d.sum, err = d.sumOf(object); err != nil {
+	if d.next = nil; has {
+		json, err := codec.Encode(object)
+		if err != nil {
 			panic(fmt.Errorf("detect mutations of %s: %w", key, err))
 		}
+		d.next = &original[T]{object, json}
 	}
 	return false // extra memory for a key does not matter in tests
 }
 
 func (d *MutationDetector[T]) commit(key kube.Key) {
-	if d.changed {
-		d.found[key] = true
-	}
-	if d.has {
-		d.sums[key] = d.sum
+	d.note(key, d.paths)
+	if d.next != nil {
+		d.stored[key] = d.next
 	} else {
-		delete(d.sums, key)
+		delete(d.stored, key)
 	}
 }
 
-func (d *MutationDetector[T]) reset() { clear(d.sums) }
+func (d *MutationDetector[T]) reset() { clear(d.stored) }
 
-// sumOf returns a fingerprint of o.
-func (d *MutationDetector[T]) sumOf(o T) (uint64, error) {
-	b, err := codec.Encode(o)
-	return maphash.Bytes(d.seed, b), err
+// DetectMutations makes Run look for changes that somebody else makes to the objects of
+// the store, each second and when it ends, and call report with each, once: see
+// [MutationDetector]. It must be called before Run. It is for tests, and to debug: it reads
+// objects that somebody may be changing, which Go's race detector reports too.
+func (i *Informer[T]) DetectMutations(report func(Mutation)) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.mutated = report
+}
+
+// detectMutations begins to report mutations, if that was requested. The function that it
+// returns looks for them once more, and ends that.
+func (i *Informer[T]) detectMutations() (end func()) {
+	i.mu.Lock()
+	report := i.mutated
+	i.mu.Unlock()
+	if report == nil {
+		return func() {}
+	}
+	d, reported := DetectMutations(i.store), map[Mutation]bool{}
+	check := func() {
+		for _, m := range d.Check() {
+			if m.Informer = i.name; !reported[m] {
+				reported[m] = true
+				report(m)
+			}
+		}
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var checking sync.WaitGroup
+	checking.Go(func() {
+		for wait.For(ctx, time.Second) == nil {
+			check()
+		}
+	})
+	return func() {
+		stop()
+		checking.Wait()
+		check()
+		d.Close()
+	}
 }

@@ -36,24 +36,28 @@ func TestMutationDetector(t *testing.T) {
 			s.Apply(watch.Event[*box]{Type: watch.Restart})
 			s.Apply(watch.Event[*box]{Type: watch.Synced, Revision: "8"})
 		}, "[]"},
-		{"an object that was there before", func(s *cache.RWStore[*box], get func(string) *box) { get("a").Data["x"] = "y" }, "[a]"},
+		{"an object that was there before", func(s *cache.RWStore[*box], get func(string) *box) { get("a").Data["x"] = "y" }, "[a .Data.x]"},
 		{"two objects", func(s *cache.RWStore[*box], get func(string) *box) {
 			get("c").Labels, get("b").Name = map[string]string{"x": ""}, "x"
-		}, "[b c]"},
+		}, "[b .metadata.name c .metadata.labels]"},
 		{"then replaced", func(s *cache.RWStore[*box], get func(string) *box) {
 			get("c").Data["k"] = "changed"
 			s.Apply(boxed(watch.Modified, "c", "5"))
-		}, "[c]"},
+		}, "[c .Data.k]"},
 		{"then deleted", func(s *cache.RWStore[*box], get func(string) *box) {
 			delete(get("b").Data, "k")
 			s.Apply(boxed(watch.Deleted, "b", "5"))
-		}, "[b]"},
+		}, "[b .Data.k]"},
 		{"then swept", func(s *cache.RWStore[*box], get func(string) *box) {
 			get("b").Data = nil
 			s.Apply(watch.Event[*box]{Type: watch.Restart})
 			s.Apply(watch.Event[*box]{Type: watch.Synced, Revision: "8"})
-		}, "[b]"},
-		{"so that it cannot be encoded", func(s *cache.RWStore[*box], get func(string) *box) { get("a").Any = func() {} }, "[a]"},
+		}, "[b .Data]"},
+		{"so that it cannot be encoded", func(s *cache.RWStore[*box], get func(string) *box) { get("a").Any = func() {} }, "[a .]"},
+		{"twice", func(s *cache.RWStore[*box], get func(string) *box) {
+			get("a").Data["x"] = "y"
+			get("a").Any = 1
+		}, "[a .Any a .Data.x]"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -100,7 +104,7 @@ func TestMutationDetectorBesideAnIndex(t *testing.T) {
 	s.Apply(boxed(watch.Added, "a", "12"))
 	o, _ := s.Get(kube.Key{Name: "a"})
 	o.Data["k"] = "3" // x cannot know
-	if got := fmt.Sprint(d.Check(), x.Keys("1"), x.Keys("3")); got != "[a] [a] []" {
+	if got := fmt.Sprint(d.Check(), x.Keys("1"), x.Keys("3")); got != "[a .Data.k] [a] []" {
 		t.Errorf("got %s", got)
 	}
 }

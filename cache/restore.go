@@ -246,14 +246,43 @@ func (i *Informer[T]) save() {
 	case err == nil:
 		drop()
 		i.restorer.saved = at
+		i.saves()
 	case !errors.Is(err, ErrNotSynced):
-		i.report(fmt.Errorf("save snapshot of %s to %s: %w", i.restorer.identity.Resource, i.restorer.Path, err))
+		i.unsaved(fmt.Errorf("save snapshot of %s to %s: %w", i.restorer.identity.Resource, i.restorer.Path, err))
 	}
 }
 
-// report calls OnError with an error that does not come from a source.
+// report reports an error of the snapshot or of the journal to OnError and the logger.
 func (i *Informer[T]) report(err error) {
 	if i.onError != nil {
 		i.onError(err)
+	}
+	if log := i.logger(); log != nil {
+		log.Warn("the saved state is not complete", "informer", i.name, "err", err)
+	}
+}
+
+// unsaved is report for an error that comes again with each snapshot: the logger gets the
+// first one.
+func (i *Informer[T]) unsaved(err error) {
+	i.mu.Lock()
+	first := !i.saveFails
+	i.saveFails = true
+	i.mu.Unlock()
+	if first {
+		i.report(err)
+	} else if i.onError != nil {
+		i.onError(err)
+	}
+}
+
+// saves notes that a snapshot was saved.
+func (i *Informer[T]) saves() {
+	i.mu.Lock()
+	again := i.saveFails
+	i.saveFails = false
+	i.mu.Unlock()
+	if log := i.logger(); log != nil && again {
+		log.Info("the state is saved again", "informer", i.name)
 	}
 }

@@ -101,9 +101,10 @@ func loadedFrom(path string) (*cache.RWStore[kube.Partial], error) {
 // TestSnapshotSurvivesKill: after kill -9 at any moment the file is whole, and at
 // least as new as what was reported as saved.
 func TestSnapshotSurvivesKill(t *testing.T) {
+	dice := newDice(t)
 	path := filepath.Join(t.TempDir(), "pods")
 	for range 20 {
-		saved := saveAndKill(t, path)
+		saved := saveAndKill(t, path, dice)
 		s, err := loadedFrom(path)
 		if err != nil {
 			t.Fatal(err)
@@ -128,7 +129,7 @@ func TestSnapshotSurvivesKill(t *testing.T) {
 
 // saveAndKill runs a process that saves, kills it at a random moment and returns
 // the last revision that it printed.
-func saveAndKill(t *testing.T, path string) (last int) {
+func saveAndKill(t *testing.T, path string, dice *rand.Rand) (last int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), saveTo+"="+path)
@@ -141,12 +142,13 @@ func saveAndKill(t *testing.T, path string) (last int) {
 		t.Fatal(err)
 	}
 	lines := bufio.NewScanner(out)
-	for n := 1 + rand.IntN(3); lines.Scan(); n-- {
+	pause := time.Duration(dice.Int64N(int64(20 * time.Millisecond))) // within the time that a save or two take
+	for n := 1 + dice.IntN(3); lines.Scan(); n-- {
 		if last, err = strconv.Atoi(lines.Text()); err != nil {
 			t.Fatal(err)
 		}
-		if n == 1 { // within the time that a save or two take
-			time.AfterFunc(rand.N(20*time.Millisecond), func() { _ = cmd.Process.Kill() })
+		if n == 1 {
+			time.AfterFunc(pause, func() { _ = cmd.Process.Kill() })
 		}
 	}
 	if err := cmd.Wait(); err == nil || last == 0 {

@@ -77,6 +77,7 @@ func TestInformerStopAmidABurst(t *testing.T) {
 
 // TestInformerStopAmidAList: a list that was not applied as a whole deletes nothing.
 func TestInformerStopAmidAList(t *testing.T) {
+	dice := newDice(t)
 	inWorld(t, func(t *testing.T, w *world) {
 		for n := range 100 {
 			w.put("a", fmt.Sprint("x", n), "1")
@@ -110,7 +111,7 @@ func TestInformerStopAmidAList(t *testing.T) {
 				}
 			})
 			<-amid
-			<-time.After(time.Duration(rand.IntN(2000)) * time.Microsecond)
+			<-time.After(time.Duration(dice.IntN(2000)) * time.Microsecond)
 			stop()
 		}
 	})

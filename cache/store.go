@@ -267,8 +267,8 @@ func (s *Store[T]) Synced() bool {
 // change meanwhile.
 func (s *Store[T]) All() iter.Seq2[kube.Key, T] {
 	return func(yield func(kube.Key, T) bool) {
-		for k, e := range s.entries() {
-			if !yield(k, e.object) {
+		for _, p := range s.within("") {
+			if !yield(p.key, p.object) {
 				return
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/listwatch/listwatch/cache/internal/health"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -115,7 +116,7 @@ func (i *Informer[T]) Status() Status {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	s.Started, s.Ended, s.Synced = i.started, i.ended, i.ended == nil && i.store.Synced()
-	var errs joined
+	var errs health.Joined
 	if i.ended != nil {
 		errs = append(errs, i.ended)
 	}
@@ -123,11 +124,11 @@ func (i *Informer[T]) Status() Status {
 		if at, ok := contact(src, i.started); ok && (s.LastContact.IsZero() || at.Before(s.LastContact)) {
 			s.LastContact = at
 		}
-		if err := i.health[n].error(); err != nil {
+		if err := i.health[n].Error(); err != nil {
 			errs = append(errs, err)
 		}
 	}
-	s.Err = errs.err()
+	s.Err = errs.Err()
 	return s
 }
 

@@ -39,6 +39,8 @@ func (c Collection[T]) check() error {
 		return fmt.Errorf("the resource %+v has no version or no plural: give client.Of one with both", c.Resource)
 	case c.Namespace != "" && !c.Resource.Namespaced:
 		return fmt.Errorf("the collection has the namespace %q, but %s is cluster scoped: leave out In, or set Namespaced in the kube.Resource", c.Namespace, c.Resource)
+	case notSegment(c.Resource.Group), notSegment(c.Resource.Version), notSegment(c.Resource.Plural), notSegment(c.Subresource):
+		return fmt.Errorf("the resource %s or the subresource %q cannot be a part of a path", c.Resource, c.Subresource)
 	case notSegment(c.Namespace):
 		return fmt.Errorf("%q is not the name of a namespace", c.Namespace)
 	case c.Query.Has("labelSelector") || c.Query.Has("fieldSelector"):

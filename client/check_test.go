@@ -330,3 +330,23 @@ func TestNamespaceIsNoPath(t *testing.T) {
 		t.Errorf("%d requests were sent", n)
 	}
 }
+
+// TestResourceIsNoPath: a proxy makes the path of all objects of that of "..".
+func TestResourceIsNoPath(t *testing.T) {
+	srv := apitest.New(t)
+	c, err := client.New(client.Config{Server: srv.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps := client.Of[configMap](c, kube.ConfigMaps)
+	parent, old := maps.Sub(".."), maps
+	old.Resource.Version = "../v1"
+	for _, col := range []client.Collection[configMap]{parent, old} {
+		if _, err := col.Get(t.Context(), kube.Key{Namespace: "a", Name: "a"}); err == nil || !strings.Contains(err.Error(), "cannot be a part of a path") {
+			t.Errorf("%s (%s): %v", col, col.Subresource, err)
+		}
+	}
+	if n := len(srv.Requests()); n != 0 {
+		t.Errorf("%d requests were sent", n)
+	}
+}

@@ -8,14 +8,16 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
+	"unicode"
 
 	"golang.org/x/time/rate"
 
+	"github.com/listwatch/listwatch/client/internal/alert"
 	"github.com/listwatch/listwatch/internal/clip"
 )
 
@@ -73,8 +75,8 @@ func New(cfg Config) (*Client, error) {
 	default:
 		return nil, fmt.Errorf("client: Config.Encoding is %q: want %q or none", c.encoding, EncodingJSON)
 	}
-	if n := utf8.RuneCountInString(c.manager); n > 128 {
-		return nil, fmt.Errorf("client: Config.FieldManager has %d characters, the API allows 128", n)
+	if n := len(c.manager); n > 128 || strings.ContainsFunc(c.manager, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return nil, fmt.Errorf("client: Config.FieldManager of %d bytes: the API allows 128, of printable characters", n)
 	}
 	c.pools = c.connect(creds.peek())
 	if c.timeout <= 0 {
@@ -134,6 +136,8 @@ type Request struct {
 	// which also applies before the headers. The time between reads of the caller does
 	// not count.
 	Idle time.Duration
+
+	slow bool // the headers may come at any time after the request is sent
 }
 
 // String returns method and path, without query and body.
@@ -241,9 +245,12 @@ func (c *Client) send(ctx context.Context, r *Request, id *identity, rd RoundTri
 	}
 	rd.Method, rd.Path, rd.Watch = method(r), r.Path, r.Watch
 	ctx, done := c.trace.start(ctx, rd, c.creds.hide)
-	var on connRef
-	ctx = on.watch(ctx)
+	var on alert.Ref
+	ctx = on.Watch(ctx)
 	ctx, watchdog := newWatchdog(ctx, c.timeout)
+	if r.slow {
+		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { watchdog.disarm() }})
+	}
 	var body io.Reader
 	if r.Body != nil {
 		body = strings.NewReader(string(r.Body)) // a type that net/http can send again
@@ -285,7 +292,7 @@ func (c *Client) send(ctx context.Context, r *Request, id *identity, rd RoundTri
 		if ue := (*url.Error)(nil); errors.As(err, &ue) {
 			err = ue.Err
 		}
-		err = c.Conceal(fmt.Errorf("%s: %w", c.what(r), on.reason(err)))
+		err = c.Conceal(fmt.Errorf("%s: %w", c.what(r), keepProxy(err, on.Reason(err))))
 		done(nil, err)
 		return nil, err
 	}

@@ -29,6 +29,12 @@ type Collection[T kube.Object] struct {
 
 	Subresource string       // of each object, for reads and writes; see Sub
 	Write       WriteOptions // of Create, Update, Patch and other writes; see With
+
+	// Written and Deleted, if set, are called when a write has succeeded, before the method
+	// returns it: Written with the object of the response, Deleted after Delete with the name,
+	// and as far as the server says UID and revision, of the object. They are not called for
+	// dry runs, DeleteAll, and subresources that are created, as by Evict.
+	Written, Deleted func(kube.Object)
 }
 
 // Accept is the Accept header for each kind of request. It selects another

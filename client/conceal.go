@@ -35,7 +35,11 @@ func (k *credentials) conceal(err error) error {
 		}
 	}
 	text := err.Error()
-	now := k.hide(text)
+	now := text
+	if safe != st { // the text has a clipped part of the credential, perhaps
+		now = strings.ReplaceAll(text, st.Error(), safe.Error())
+	}
+	now = k.hide(now)
 	if now == text && safe == st {
 		return err
 	}

@@ -111,6 +111,22 @@ func TestConceal(t *testing.T) {
 	}
 }
 
+// A text is clipped after the credential in it is hidden: a part of one would not be found.
+func TestCredentialAtTheEndOfAClippedTextIsHidden(t *testing.T) {
+	const secret = "planted-secret-0123456789"
+	c := newClient(t, client.Config{Server: "https://h", Token: secret})
+	for _, st := range []*kube.Status{
+		{Code: 403, Message: strings.Repeat("x", 4096-20) + secret},
+		{Code: 403, Reason: strings.Repeat("x", 80-20) + secret},
+		{Code: 500, AuditID: strings.Repeat("x", 64-20) + secret},
+	} {
+		err := c.Conceal(fmt.Errorf("get: %w", st))
+		if text := err.Error(); strings.Contains(text, secret[:8]) || !strings.HasPrefix(text, "get: server: ") || !errors.Is(err, kube.ErrForbidden) && st.Code == 403 {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
 // TestTokenBeforeIsHiddenToo: a server may answer to it when another is in use.
 func TestTokenBeforeIsHiddenToo(t *testing.T) {
 	now := &client.Credential{Token: "first-token"}

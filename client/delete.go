@@ -79,7 +79,25 @@ func (c Collection[T]) Delete(ctx context.Context, k kube.Key, o DeleteOptions) 
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	return c.remove(ctx, what, &Request{Path: path}, o)
+	b, err := c.remove(ctx, what, &Request{Path: path}, o)
+	if err == nil && c.Deleted != nil && !c.Write.DryRun {
+		c.Deleted(deleted(k, b))
+	}
+	return err
+}
+
+// deleted returns what the response to a deletion says of the object: it is the object, or
+// a Status.
+func deleted(k kube.Key, response []byte) kube.Partial {
+	o, _ := codec.Decode[struct {
+		Kind     string
+		Metadata kube.Meta
+		Details  struct{ UID string }
+	}](response)
+	if o.Kind == "Status" {
+		o.Metadata = kube.Meta{UID: o.Details.UID}
+	}
+	return kube.Partial{Meta: kube.Meta{Namespace: k.Namespace, Name: k.Name, UID: o.Metadata.UID, ResourceVersion: o.Metadata.ResourceVersion}}
 }
 
 // DeleteAll deletes the objects of a namespace, or of a cluster scoped resource, that the
@@ -93,17 +111,17 @@ func (c Collection[T]) DeleteAll(ctx context.Context, o DeleteOptions) error {
 	if c.Resource.Namespaced && c.Namespace == "" {
 		return fmt.Errorf("%s: servers delete within one namespace: use In", what)
 	}
-	return c.remove(ctx, what, &Request{Path: c.Path(), Query: c.selected(nil)}, o)
+	_, err := c.remove(ctx, what, &Request{Path: c.Path(), Query: c.selected(nil)}, o)
+	return err
 }
 
-func (c Collection[T]) remove(ctx context.Context, what string, r *Request, o DeleteOptions) error {
-	body, err := c.deletion(o)
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
+func (c Collection[T]) remove(ctx context.Context, what string, r *Request, o DeleteOptions) (response []byte, err error) {
+	if r.Body, err = c.deletion(o); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	r.Method, r.Body = http.MethodDelete, body
-	if _, err := c.answer(ctx, r); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
+	r.Method = http.MethodDelete
+	if response, err = c.answer(ctx, r); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	return nil
+	return response, nil
 }

@@ -1,5 +1,7 @@
 package client
 
+import "github.com/listwatch/listwatch/client/internal/alert"
+
 // InClusterAt is InCluster with another environment and directory.
 var InClusterAt = inCluster
 
@@ -15,4 +17,4 @@ const (
 )
 
 // Listening is how connections are opened.
-var Listening = listen
+var Listening = alert.Listen

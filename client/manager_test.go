@@ -71,9 +71,14 @@ func TestFieldManagerOfClient(t *testing.T) {
 }
 
 func TestFieldManagerIsLimited(t *testing.T) {
-	_, err := client.New(client.Config{Server: "https://h", FieldManager: strings.Repeat("ä", 129)})
-	if err == nil || err.Error() != "client: Config.FieldManager has 129 characters, the API allows 128" {
-		t.Error(err)
+	for manager, want := range map[string]string{
+		strings.Repeat("ä", 65): "client: Config.FieldManager of 130 bytes: the API allows 128, of printable characters",
+		"a\nb":                  "client: Config.FieldManager of 3 bytes: the API allows 128, of printable characters",
+		strings.Repeat("ä", 64): "<nil>",
+	} {
+		if _, err := client.New(client.Config{Server: "https://h", FieldManager: manager}); fmt.Sprint(err) != want {
+			t.Errorf("%q: %v", manager, err)
+		}
 	}
 }
 

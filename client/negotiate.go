@@ -16,9 +16,9 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// An Answer is the body of a list or watch response, in JSON or protobuf. The caller
+// Response is the body of a list or watch response, in JSON or protobuf. The caller
 // must close it.
-type Answer struct {
+type Response struct {
 	resp    *http.Response
 	binary  bool
 	refused bool
@@ -26,13 +26,13 @@ type Answer struct {
 }
 
 // Close closes the body.
-func (a *Answer) Close() error { return a.resp.Body.Close() }
+func (a *Response) Close() error { return a.resp.Body.Close() }
 
 // Protobuf reports whether the body is protobuf.
-func (a *Answer) Protobuf() bool { return a.binary }
+func (a *Response) Protobuf() bool { return a.binary }
 
 // Items reads a list: see codec.Items and protobuf.Items.
-func (a *Answer) Items(max int) (*codec.ListMeta, iter.Seq2[[]byte, error]) {
+func (a *Response) Items(max int) (*codec.ListMeta, iter.Seq2[[]byte, error]) {
 	if !a.binary {
 		return codec.Items(a.resp.Body, max)
 	}
@@ -41,7 +41,7 @@ func (a *Answer) Items(max int) (*codec.ListMeta, iter.Seq2[[]byte, error]) {
 }
 
 // Frames reads the frames of a watch: see codec.Frames and protobuf.Frames.
-func Frames[V any](a *Answer, max int, decode func(codec.Frame) (V, error)) iter.Seq2[V, error] {
+func Frames[V any](a *Response, max int, decode func(codec.Frame) (V, error)) iter.Seq2[V, error] {
 	if !a.binary {
 		return codec.Frames(a.resp.Body, max, decode)
 	}
@@ -50,10 +50,10 @@ func Frames[V any](a *Answer, max int, decode func(codec.Frame) (V, error)) iter
 
 // Refused reports whether the body was protobuf that cannot be decoded. Later requests
 // for the collection ask for JSON.
-func (a *Answer) Refused() bool { return a.refused }
+func (a *Response) Refused() bool { return a.refused }
 
 // guarded returns seq, and notes if it ends in undecodable bytes.
-func guarded[V any](a *Answer, seq iter.Seq2[V, error]) iter.Seq2[V, error] {
+func guarded[V any](a *Response, seq iter.Seq2[V, error]) iter.Seq2[V, error] {
 	return func(yield func(V, error) bool) {
 		for v, err := range seq {
 			if err != nil && garbled(err) {
@@ -82,7 +82,7 @@ type refusals struct{ paths sync.Map }
 // asked to leave them out, which it may ignore
 // (https://github.com/kubernetes/enhancements/issues/5958). If a server refuses such a
 // request, this and later requests ask for plain JSON.
-func (c Collection[T]) Fetch(ctx context.Context, r *Request) (*Answer, error) {
+func (c Collection[T]) Fetch(ctx context.Context, r *Request) (*Response, error) {
 	if c.Check() == nil {
 		if accept := c.prefer(r.Accept); accept != r.Accept {
 			ask := *r
@@ -91,7 +91,7 @@ func (c Collection[T]) Fetch(ctx context.Context, r *Request) (*Answer, error) {
 			var st *kube.Status
 			switch {
 			case err == nil:
-				return &Answer{resp: resp, binary: isProtobuf(resp.Header), refuse: c.refuse}, nil
+				return &Response{resp: resp, binary: isProtobuf(resp.Header), refuse: c.refuse}, nil
 			case !errors.As(err, &st) || st.Code != http.StatusNotAcceptable:
 				return nil, err
 			}
@@ -102,7 +102,7 @@ func (c Collection[T]) Fetch(ctx context.Context, r *Request) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Answer{resp: resp}, nil
+	return &Response{resp: resp}, nil
 }
 
 // prefer returns the Accept header that is best for a T: accept, with protobuf before

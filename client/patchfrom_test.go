@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -213,25 +214,112 @@ func TestPatchFromConflicts(t *testing.T) {
 	}
 }
 
-// The last entry of a map is removed, and not those that somebody else has added.
-func TestPatchFromKeepsEntriesOfOthers(t *testing.T) {
+// emptying has maps of each form, which all become empty.
+type emptying struct {
+	kube.Meta `json:"metadata"`
+	Spec      struct {
+		Plain  map[string]int            `json:"plain"`
+		Empty  map[string]int            `json:"empty,omitempty"`
+		Zero   map[string]int            `json:"zero,omitzero"`
+		Ports  map[int]string            `json:"ports,omitempty"`
+		Nested map[string]map[string]int `json:"nested,omitempty"`
+		Bare   map[string]int            `json:"bare"`
+		Any    any                       `json:"any,omitempty"`
+	} `json:"spec"`
+	Status struct {
+		Phase string `json:"phase,omitempty"`
+	} `json:"status,omitzero"`
+}
+
+// The entries of a map that becomes empty are removed, and not those that somebody else
+// adds between the read and the patch. Whoever removes a map that is an entry of another
+// removes all of it, and so does whoever removes a value of any type. A struct that becomes
+// zero is not removed with members of others.
+func TestEmptiedMapsKeepEntriesOfOthers(t *testing.T) {
+	const (
+		stored = `{"metadata":{"namespace":"a","name":"web","uid":"1","labels":{"a":"1"}},"spec":{
+			"plain":{"a":1},"empty":{"a":1},"zero":{"a":1},"ports":{"1":"a"},"nested":{"a":{"b":1},"c":{"d":1}},"bare":{},"any":{"a":1}},"status":{"phase":"x"}}`
+		theirs = `{"metadata":{"namespace":"a","name":"web","uid":"1","labels":{"a":"1","z":"9"}},"spec":{
+			"plain":{"a":1,"z":9},"empty":{"a":1,"z":9},"zero":{"a":1,"z":9},"ports":{"1":"a","9":"z"},"nested":{"a":{"b":1},"c":{"d":1,"z":9}},"bare":{"z":9},"any":{"a":1,"z":9}},"status":{"phase":"x","z":9}}`
+	)
+	want := map[string]string{
+		"metadata.labels": `{"z":"9"}`, "spec.plain": `{"z":9}`, "spec.empty": `{"z":9}`, "spec.zero": `{"z":9}`,
+		"spec.ports": `{"9":"z"}`, "spec.nested": `{"c":{"z":9}}`, "spec.bare": `{"z":9}`, "spec.any": "", "status": `{"phase":"x","z":9}`,
+	}
+	emptied := func(o *emptying) error {
+		o.Labels, o.Spec.Plain, o.Spec.Empty, o.Spec.Zero, o.Spec.Ports = nil, nil, nil, nil, nil
+		o.Spec.Bare, o.Spec.Any = nil, nil
+		delete(o.Spec.Nested, "a")
+		delete(o.Spec.Nested["c"], "d")
+		return nil
+	}
+	for name, c := range map[string]struct {
+		write func(t *testing.T, col client.Collection[emptying], meanwhile func()) error
+		want  map[string]string
+	}{
+		"PatchFrom": {func(t *testing.T, col client.Collection[emptying], meanwhile func()) error {
+			before, err := col.Get(t.Context(), kube.Key{Name: "web"})
+			if err != nil {
+				return err
+			}
+			after := kube.Clone(before)
+			meanwhile()
+			_ = emptied(&after)
+			_, err = col.PatchFrom(t.Context(), before, after, client.PatchOptions{})
+			return err
+		}, want},
+		"CreateOrPatch": {func(t *testing.T, col client.Collection[emptying], meanwhile func()) error {
+			_, _, err := col.CreateOrPatch(t.Context(), kube.Key{Name: "web"}, func(o *emptying) error {
+				meanwhile()
+				return emptied(o)
+			})
+			return err
+		}, want},
+		"CreateOrPatch of a struct": {func(t *testing.T, col client.Collection[emptying], meanwhile func()) error {
+			_, _, err := col.CreateOrPatch(t.Context(), kube.Key{Name: "web"}, func(o *emptying) error {
+				meanwhile()
+				o.Status.Phase = ""
+				return nil
+			})
+			return err
+		}, map[string]string{"status": `{"z":9}`, "metadata.labels": `{"a":"1","z":"9"}`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := apitest.NewInMemory(t)
+			srv.AddResource(apitest.ResourceInfo{Resource: widgets})
+			srv.Put(widgets, stored)
+			col := client.Of[emptying](newClient(t, client.Config{Server: srv.URL, Dial: srv.Dial}), widgets).In("a")
+			var once sync.Once
+			if err := c.write(t, col, func() { once.Do(func() { srv.Put(widgets, theirs) }) }); err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]string{}
+			for path := range c.want {
+				got[path] = memberOf(t, srv.Get(widgets, kube.Key{Namespace: "a", Name: "web"}), path)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("stored (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A struct whose maps and lists are empty has no members in its encoding, but is not zero.
+func TestPatchFromKeepsMembersBesideEmptyOnes(t *testing.T) {
 	srv := apitest.NewInMemory(t)
-	col, _ := patchedWidgets(t, srv)
+	srv.AddResource(apitest.ResourceInfo{Resource: widgets})
+	srv.Put(widgets, `{"metadata":{"namespace":"a","name":"web","uid":"1"},"spec":{"extra":{},"color":"red"},"status":{"conditions":[],"seen":1}}`)
+	col := client.Of[widget](newClient(t, client.Config{Server: srv.URL, Dial: srv.Dial}), widgets).In("a")
 	before, err := col.Get(t.Context(), kube.Key{Name: "web"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	after := kube.Clone(before)
-	after.Labels, after.Spec.Extra = nil, map[string]int{}
-	srv.Put(widgets, strings.NewReplacer(`"app"`, `"theirs":"1","app"`, `"x":1`, `"theirs":3,"x":1`).Replace(webWidget))
-	if _, err := col.PatchFrom(t.Context(), before, after, client.PatchOptions{}); err != nil {
+	if _, err := col.PatchFrom(t.Context(), before, widget{Meta: before.Meta}, client.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	stored := srv.Get(widgets, kube.Key{Namespace: "a", Name: "web"})
-	for path, want := range map[string]string{"metadata.labels": `{"theirs":"1"}`, "spec.extra": `{"theirs":3}`} {
-		if got := memberOf(t, stored, path); got != want {
-			t.Errorf("%s is %s, want %s", path, got, want)
-		}
+	if spec, status := memberOf(t, stored, "spec.color"), memberOf(t, stored, "status.seen"); spec != "red" || status != "1" {
+		t.Errorf("stored %s", stored)
 	}
 }
 
@@ -287,7 +375,7 @@ func ExampleCollection_PatchStatusFrom() {
 	after := before
 	after.Status.Phase = ""
 	if err == nil {
-		_, err = col.PatchStatusFrom(context.Background(), before, after, client.PatchOptions{}) // {"status":null}
+		_, err = col.PatchStatusFrom(context.Background(), before, after, client.PatchOptions{}) // GET, then {"status":null}
 	}
 	fmt.Println(err)
 	raw, err := client.Of[codec.Raw](c, widgets).Get(context.Background(), kube.KeyOf(before))

@@ -17,7 +17,8 @@ import (
 
 // Evict deletes a Pod if its PodDisruptionBudget permits that, as kubectl drain does.
 // Otherwise nothing is deleted, and the error is [kube.ErrThrottled]: retry after some
-// seconds. See https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/.
+// seconds. A Pod with several budgets is never evicted: the server responds with code 500.
+// See https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/.
 func (c Collection[T]) Evict(ctx context.Context, k kube.Key, o DeleteOptions) error {
 	k = c.keyIn(k)
 	c.Subresource, c.Accept = "eviction", Accept{}
@@ -59,24 +60,25 @@ func (o LogOptions) query() url.Values {
 			q.Set(name, "true")
 		}
 	}
-	if o.Since > 0 {
+	if o.Since != 0 {
 		q.Set("sinceSeconds", strconv.FormatFloat(math.Ceil(o.Since.Seconds()), 'f', 0, 64))
 	}
 	if o.Tail != nil {
 		q.Set("tailLines", strconv.Itoa(*o.Tail))
 	}
-	if o.Limit > 0 {
+	if o.Limit != 0 {
 		q.Set("limitBytes", strconv.FormatInt(o.Limit, 10))
 	}
 	return q
 }
 
 // Logs returns the log of a container of a Pod, as text, while it arrives; the caller
-// must close it. Cancelling ctx ends it. With Follow it may be silent for any time, and
-// does not wait for the rate limit; a connection that is lost ends it with an error, and
-// another call with Since or Tail continues. A container without a log is
-// [kube.ErrInvalid], and a kubelet that cannot be reached is a [kube.Status] with code
-// 500 or 502.
+// must close it. Cancelling ctx ends it. With Follow it may be silent for any time, also
+// before the first line, which Logs waits for, and does not wait for the rate limit. A
+// connection to the server that is lost ends it with an error, but one between the server
+// and the kubelet ends it as the end of the container does; another call with Since or
+// Tail continues. A container without a log is [kube.ErrInvalid], and a kubelet that
+// cannot be reached is a [kube.Status] with code 500 or 502.
 func (c Collection[T]) Logs(ctx context.Context, k kube.Key, o LogOptions) (io.ReadCloser, error) {
 	k = c.keyIn(k)
 	c = c.Sub("log")
@@ -86,7 +88,7 @@ func (c Collection[T]) Logs(ctx context.Context, k kube.Key, o LogOptions) (io.R
 	}
 	r := &Request{Path: path, Query: o.query(), Accept: "application/json, */*", Watch: o.Follow}
 	if o.Follow {
-		r.Idle = math.MaxInt64
+		r.Idle, r.slow = math.MaxInt64, true // a kubelet sends no headers before the first line
 	}
 	resp, err := c.Client.Do(ctx, r)
 	if err != nil {
@@ -138,7 +140,7 @@ func (c Collection[T]) RequestToken(ctx context.Context, k kube.Key, o TokenOpti
 		return ServiceAccountToken{}, fmt.Errorf("%s: %w", what, err)
 	}
 	spec := map[string]any{"audiences": o.Audiences}
-	if o.Expiration > 0 {
+	if o.Expiration != 0 {
 		spec["expirationSeconds"] = int64(math.Ceil(o.Expiration.Seconds()))
 	}
 	if o.BoundTo != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -61,6 +62,21 @@ func TestEvict(t *testing.T) {
 	}
 }
 
+// A budget refuses an eviction, not the flow control of the server.
+func TestRefusedEvictionNamesNoFlow(t *testing.T) {
+	url := newServer(t, func(w http.ResponseWriter, _ *http.Request) {
+		identify(w.Header())
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusTooManyRequests)
+		fmt.Fprint(w, `{"kind":"Status","reason":"TooManyRequests","message":"Cannot evict pod"}`)
+	})
+	err := client.Of[kube.Partial](newClient(t, client.Config{Server: url}), kube.Pods).Evict(t.Context(), web, client.DeleteOptions{})
+	want := "evict pods.v1 a/web: POST " + url + "/api/v1/namespaces/a/pods/web/eviction: server: Cannot evict pod (429 TooManyRequests)"
+	if fmt.Sprint(err) != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
 func TestOnlyPodsAreEvicted(t *testing.T) {
 	_, c := fake(t)
 	maps := client.Of[configMap](c, kube.ConfigMaps)
@@ -94,7 +110,12 @@ func TestLogsAsksForLines(t *testing.T) {
 		body.Close()
 	}
 	path := "/api/v1/namespaces/a/pods/web/log"
-	want := []string{path, path + "?container=c&limitBytes=10&previous=true&sinceSeconds=2&tailLines=0&timestamps=true", path + "?follow=true"}
+	_, negative := pods.Logs(t.Context(), kube.Key{Name: "web"}, client.LogOptions{Since: -time.Hour, Limit: -1})
+	if negative != nil {
+		t.Error(negative)
+	}
+	want := []string{path, path + "?container=c&limitBytes=10&previous=true&sinceSeconds=2&tailLines=0&timestamps=true", path + "?follow=true",
+		path + "?limitBytes=-1&sinceSeconds=-3600"} // the server refuses these, and all lines are not what was meant
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
@@ -143,6 +164,45 @@ func TestLogsFollowsThroughSilence(t *testing.T) {
 	}
 }
 
+// A kubelet sends nothing, not even headers, before the first line of a log. A server
+// that is not connected is not waited for.
+func TestLogsWaitsForTheFirstLine(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		srv, c := fake(t)
+		putPod(srv)
+		srv.On(apitest.Match{Verb: "get"}, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/plain")
+			select {
+			case <-time.After(3 * time.Hour):
+				fmt.Fprintln(w, "first")
+			case <-r.Context().Done():
+			}
+		})
+		pods := client.Of[kube.Partial](c, kube.Pods)
+		body, err := pods.Logs(t.Context(), web, client.LogOptions{Follow: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer body.Close()
+		if b, err := io.ReadAll(body); string(b) != "first\n" || err != nil {
+			t.Errorf("log %q: %v", b, err)
+		}
+		if _, err := pods.Logs(t.Context(), web, client.LogOptions{}); !errors.Is(err, client.ErrIdle) {
+			t.Errorf("without Follow: %v", err)
+		}
+		deaf, err := client.New(client.Config{Server: srv.URL, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.Of[kube.Partial](deaf, kube.Pods).Logs(t.Context(), web, client.LogOptions{Follow: true}); !errors.Is(err, client.ErrIdle) {
+			t.Errorf("no connection: %v", err)
+		}
+	})
+}
+
 func TestRequestToken(t *testing.T) {
 	srv, c := fake(t)
 	srv.Put(kube.ServiceAccounts, `{"metadata":{"namespace":"a","name":"web"}}`)
@@ -155,6 +215,11 @@ func TestRequestToken(t *testing.T) {
 	_, err = accounts.RequestToken(t.Context(), kube.Key{Namespace: "a", Name: "nobody"}, client.TokenOptions{})
 	if !errors.Is(err, kube.ErrNotFound) {
 		t.Errorf("error %v, want not found", err)
+	}
+
+	_, err = accounts.RequestToken(t.Context(), web, client.TokenOptions{Expiration: -time.Hour})
+	if !errors.Is(err, kube.ErrInvalid) {
+		t.Errorf("error %v, want an invalid request", err)
 	}
 
 	var sent string
@@ -201,4 +266,61 @@ func ExampleCollection_Evict() {
 	// Output:
 	// 0 true false
 	// 1 false true
+}
+
+// A program shows the last line of a log, and what follows until the container ends.
+func ExampleCollection_Logs() {
+	srv, err := apitest.Start(apitest.Options{InMemory: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer srv.Close()
+	putPod(srv)
+	srv.WriteLog(web, "c", "starts\nis ready\n")
+	c, err := client.New(client.Config{Server: srv.URL, Dial: srv.Dial})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	body, err := client.Of[kube.Partial](c, kube.Pods).Logs(context.Background(), web, client.LogOptions{Follow: true, Tail: new(1)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer body.Close()
+	srv.WriteLog(web, "c", "serves")
+	srv.EndLog(web, "c")
+	lines := bufio.NewScanner(body)
+	for lines.Scan() {
+		fmt.Println(lines.Text())
+	}
+	fmt.Println(lines.Err())
+	// Output:
+	// is ready
+	// serves
+	// <nil>
+}
+
+// A program gets a token by which another service recognizes it.
+func ExampleCollection_RequestToken() {
+	srv, err := apitest.Start(apitest.Options{InMemory: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer srv.Close()
+	srv.Put(kube.ServiceAccounts, `{"metadata":{"namespace":"a","name":"web"}}`)
+	c, err := client.New(client.Config{Server: srv.URL, Dial: srv.Dial})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	accounts := client.Of[kube.Partial](c, kube.ServiceAccounts)
+	token, err := accounts.RequestToken(context.Background(), web, client.TokenOptions{Audiences: []string{"vault"}, Expiration: time.Hour})
+	fmt.Println(token.Token != "", time.Until(token.Expires).Round(time.Hour), err)
+	fmt.Println(token) // a log does not show it
+	// Output:
+	// true 1h0m0s <nil>
+	// client.ServiceAccountToken(...)
 }

@@ -191,8 +191,11 @@ func (b *proxiedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// keepProxy returns err, wrapped in a ProxyError if old is one.
+// keepProxy returns err, wrapped in a ProxyError if old is one; old if err is nil.
 func keepProxy(old, err error) error {
+	if err == nil {
+		return old
+	}
 	if p := (*ProxyError)(nil); errors.As(old, &p) {
 		return &ProxyError{p.Proxy, err}
 	}

@@ -31,7 +31,7 @@ const (
 )
 
 // judge returns whether an outdated identity may be the reason of a response or an
-// error. An alert arrives before the server has read a request: see alertConn.
+// error. An alert arrives before the server has read a request: see package alert.
 func judge(resp *http.Response, err error) verdict {
 	if err == nil {
 		if resp.StatusCode == http.StatusUnauthorized {

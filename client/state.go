@@ -130,7 +130,7 @@ func (c Collection[T]) put(ctx context.Context, k kube.Key, _, now map[string]an
 }
 
 func (c Collection[T]) mergePatch(ctx context.Context, k kube.Key, read, now map[string]any) (T, error) {
-	return c.patchFrom(ctx, k, read, now, false)
+	return c.patchFrom(ctx, k, read, now, merge.Emptied(read, now, viewOf[T]))
 }
 
 // refusesUID reports whether a server refused a change of metadata.uid.
@@ -164,6 +164,9 @@ func (c Collection[T]) exchange(ctx context.Context, what string, r *Request) (T
 	if err != nil {
 		c.refuses(r.Accept, err)
 		return *new(T), fmt.Errorf("%s: the write succeeded, but its response cannot be decoded: %w", what, err)
+	}
+	if c.Written != nil && !c.Write.DryRun {
+		c.Written(o)
 	}
 	return o, nil
 }

@@ -46,7 +46,7 @@ func (c *Client) statusOf(resp *http.Response, r *Request) error {
 	if resp.StatusCode/100 == 3 {
 		st.Message = redirect.Cause(resp)
 	}
-	if resp.StatusCode == http.StatusTooManyRequests && flow != "" {
+	if resp.StatusCode == http.StatusTooManyRequests && flow != "" && st.Reason == "" { // not from an object, such as a budget
 		return c.Conceal(fmt.Errorf("%s: %w (flow schema %s, priority level %s)", c.what(r), st, flow, level))
 	}
 	return c.Conceal(fmt.Errorf("%s: %w", c.what(r), st))

@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"net/url"
 	"time"
+
+	"github.com/listwatch/listwatch/client/internal/alert"
 )
 
 // wrapped returns a connection pool, wrapped by Wrap.
@@ -33,7 +35,7 @@ func (c Config) transport(base *url.URL, tc *tls.Config) *http.Transport {
 		dial = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext
 	}
 	t := &http.Transport{
-		DialContext:            listen(dial),
+		DialContext:            alert.Listen(dial),
 		TLSClientConfig:        tc,
 		TLSHandshakeTimeout:    10 * time.Second,
 		MaxIdleConnsPerHost:    16,

@@ -16,7 +16,7 @@ import (
 
 // WriteOptions are the options of a collection's writes; see [Collection.With].
 type WriteOptions struct {
-	// FieldManager is the owner of the written members, at most 128 characters. Default:
+	// FieldManager is the owner of the written members, at most 128 bytes. Default:
 	// [Config.FieldManager], and without that the part of the user agent before "/". Apply
 	// requires one of the two settings. See
 	// https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers.
@@ -195,10 +195,11 @@ func (c Collection[T]) CreateOrUpdate(ctx context.Context, k kube.Key, f func(o 
 
 // CreateOrPatch is CreateOrUpdate, but sends only the changes of f, as a JSON merge
 // patch: concurrent changes of other members do not conflict. It is sent with the UID of
-// the object that f got: if that was deleted and created again, f runs again. Lists are
-// sent as a whole, and therefore with the resourceVersion at which they were read. If two
-// clients change the same member at the same time, the last one wins: a value that
-// depends on the previous one, such as a counter, needs CreateOrUpdate.
+// the object that f got: if that was deleted and created again, f runs again. Lists, and
+// structs that become zero and have omitzero, are sent as a whole, and therefore with the
+// resourceVersion at which they were read. If two clients change the same member at the
+// same time, the last one wins: a value that depends on the previous one, such as a
+// counter, needs CreateOrUpdate.
 func (c Collection[T]) CreateOrPatch(ctx context.Context, k kube.Key, f func(o *T) error) (T, Outcome, error) {
 	return c.createOr(ctx, k, f, c.mergePatch)
 }

@@ -457,7 +457,7 @@ func TestCreateOrPatchSendsWhatChanged(t *testing.T) {
 			t.Fatal(err)
 		}
 		uid := `"` + o.UID + `"`
-		want := []string{`{"metadata":{"uid":` + uid + `},"spec":{"replicas":3}}`, `{"metadata":{"labels":null,"uid":` + uid + `}}`}
+		want := []string{`{"metadata":{"uid":` + uid + `},"spec":{"replicas":3}}`, `{"metadata":{"labels":{"app":null},"uid":` + uid + `}}`}
 		if diff := cmp.Diff(want, bodies[:2]); diff != "" {
 			t.Errorf("patches (-want +got):\n%s", diff)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/listwatch/listwatch/cache"
+	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/queue"
 	"github.com/listwatch/listwatch/watch"
@@ -51,6 +52,35 @@ func (c *Controller[K]) Await(key K, in Awaiter, written kube.Object) {
 // was replaced by one with the same name, or has a deletionTimestamp.
 func (c *Controller[K]) AwaitDeleted(key K, in Awaiter, deleted kube.Object) {
 	c.addAwaited(key, awaited{in.Name(), deleted, in.AwaitDeleted})
+}
+
+// Awaited returns writes with a record of what it writes: each write that succeeds is
+// awaited for key in each of caches, as by Await and AwaitDeleted, so that the next run of
+// key sees it. Use it in a run for all writes of a collection:
+//
+//	deployments := controller.Awaited(ctl, key, deployments, informer)
+//	_, _, err := deployments.CreateOrUpdate(ctx, key, ...)
+//
+// DeleteAll and Evict are not recorded.
+func Awaited[K comparable, T kube.Object](c *Controller[K], key K, writes client.Collection[T], caches ...Awaiter) client.Collection[T] {
+	writes.Written = func(o kube.Object) {
+		for _, in := range caches {
+			c.Await(key, in, o)
+		}
+	}
+	writes.Deleted = func(o kube.Object) {
+		gone := kube.Partial{Meta: kube.Meta{Namespace: o.GetNamespace(), Name: o.GetName(), ResourceVersion: o.GetResourceVersion()}}
+		if id, ok := o.(interface{ GetUID() string }); ok {
+			gone.UID = id.GetUID()
+		}
+		if gone.ResourceVersion == "" {
+			gone.ResourceVersion = "1" // the server does not say at which one: wait until it is not there
+		}
+		for _, in := range caches {
+			c.AwaitDeleted(key, in, gone)
+		}
+	}
+	return writes
 }
 
 func (c *Controller[K]) addAwaited(key K, a awaited) {

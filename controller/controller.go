@@ -75,7 +75,7 @@ type Run[K comparable] struct {
 	Err                  error // nil = success
 }
 
-// Controller calls a Func with keys from a queue. Wire it with For, Owns and Map, then
+// Controller calls a Func with keys from a queue. Wire it with For, Owns and Map, and
 // call Run. It is safe for concurrent use.
 type Controller[K comparable] struct {
 	name  string
@@ -85,16 +85,15 @@ type Controller[K comparable] struct {
 	queue *queue.Queue[K, Cause]
 
 	mu       sync.Mutex
-	inputs   []input // fixed when it runs
+	inputs   []*input
+	late     []*late // to be followed
 	why      error   // what it waits for; nil = nothing
 	state    phase
 	awaiting map[K][]awaited
 	failing  map[K]int  // consecutive failed runs; missing = 0
 	traces   []Trace[K] // fixed when it runs
 
-	attached sync.Once
-	detach   []func()                          // functions that remove the handlers
-	current  []func(ctx context.Context) error // by input: waits until the cache shows all writes from before Run, or Attach
+	wake chan struct{} // of size 1: late was added to
 
 	runs, failures, panics, gaveUp atomic.Uint64
 }
@@ -109,16 +108,6 @@ const (
 	ended
 )
 
-// input is a cache that must be filled before the first run.
-type input struct {
-	name     string
-	wait     func(ctx context.Context) error
-	upToDate func() (wait func(ctx context.Context) error) // [cache.Informer.UpToDate]
-	synced   func() bool
-	ready    func() error
-	attach   func() (detach func()) // adds a handler, which is first called with the existing objects
-}
-
 // New returns a controller with a name for logs and metrics.
 func New[K comparable](name string, f Func[K], o Options[K]) *Controller[K] {
 	if f == nil {
@@ -130,7 +119,7 @@ func New[K comparable](name string, f Func[K], o Options[K]) *Controller[K] {
 	if o.AwaitTimeout <= 0 {
 		o.AwaitTimeout = time.Minute
 	}
-	c := &Controller[K]{name: name, f: f, o: o, log: o.Logger, queue: queue.New(o.Queue), awaiting: make(map[K][]awaited), failing: make(map[K]int), traces: []Trace[K]{o.Trace}}
+	c := &Controller[K]{name: name, f: f, o: o, log: o.Logger, queue: queue.New(o.Queue), awaiting: make(map[K][]awaited), failing: make(map[K]int), wake: make(chan struct{}, 1), traces: []Trace[K]{o.Trace}}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
@@ -191,6 +180,13 @@ func (c *Controller[K]) run(ctx context.Context) error {
 	defer c.finish()
 	c.Attach()
 	c.mark()
+	following, stopFollowing := context.WithCancel(ctx)
+	var followers sync.WaitGroup
+	defer func() {
+		stopFollowing()
+		followers.Wait()
+	}()
+	followers.Go(func() { c.followLate(following, &followers) })
 	if err := c.waitForInputs(ctx); err != nil {
 		if ctx.Err() != nil && !errors.Is(err, errForgotten) {
 			return nil
@@ -230,13 +226,14 @@ func (c *Controller[K]) advance(from, to phase) bool {
 }
 
 func (c *Controller[K]) finish() {
-	for _, remove := range c.detach {
-		remove()
+	c.mu.Lock()
+	inputs := c.inputs
+	c.state, c.why, c.late = ended, nil, nil
+	c.mu.Unlock()
+	for _, in := range inputs {
+		c.detach(in)
 	}
 	c.queue.Close()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.state, c.why = ended, nil
 }
 
 // Stats is the state of a controller.

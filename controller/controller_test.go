@@ -568,19 +568,6 @@ func TestAwaitHoldsTheKeyAndNotTheWorker(t *testing.T) {
 	})
 }
 
-func TestWiringAfterRunPanics(t *testing.T) {
-	run(t, func(t *testing.T, w *world) {
-		c := noting(w, controller.Options[kube.Key]{})
-		w.run(t, c)
-		defer func() {
-			if v := recover(); v == nil || !strings.Contains(fmt.Sprint(v), "wire it before Run") {
-				t.Errorf("panic %v", v)
-			}
-		}()
-		controller.For(c, w.maps)
-	})
-}
-
 // panics returns what f panicked with.
 func panics(f func()) (v string) {
 	defer func() { v = fmt.Sprint(recover()) }()

@@ -32,6 +32,8 @@ type world struct {
 
 	mu  sync.Mutex
 	ran []string
+
+	seen bool // by TestAwaitedCoversEachVerb
 }
 
 // run plays a story in virtual time.

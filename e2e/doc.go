@@ -4,6 +4,7 @@
 //	go run ./cmd/build       builds kube-apiserver and etcd once, in minutes
 //	go test -race ./...      starts them in seconds and stops them itself
 //	go run ./cmd/cluster     runs them for a person, until interrupted
+//	go run ./cmd/pictures    records and draws the animations of README.md, in tmux
 //
 // Package program runs the built listwatch. TestChaos watches through a proxy while
 // 5,000 writes go on, breaks what can break, kills the apiserver and expires its

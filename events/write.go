@@ -123,7 +123,7 @@ func (r *Recorder) send(ctx context.Context, s *series, waited *int) error {
 		s.stored, s.unsure = true, false
 		return r.patch(ctx, s, e)
 	}
-	s.stored, s.unsure = err == nil, err != nil && !refused(err)
+	s.stored, s.unsure = err == nil, err != nil && (s.unsure || !refused(err))
 	return err
 }
 

@@ -245,6 +245,23 @@ func TestRecorderFindsWhatALostAnswerSaid(t *testing.T) {
 	})
 }
 
+// TestRecorderRemembersALostAnswerAfterARefusal: the Event is there, and the server refused
+// the second request to create it for another reason.
+func TestRecorderRemembersALostAnswerAfterARefusal(t *testing.T) {
+	play(t, events.Options{}, func(s *story) {
+		s.srv.On(apitest.Match{Verb: "create"}, faults.Truncate(10)).Times(1)
+		s.emit("Synced", "done")
+		synctest.Wait()
+		allow := s.srv.Deny("", apitest.Match{Resource: "events"})
+		s.pass(20 * time.Second)
+		allow()
+		s.emit("Synced", "done")
+		s.has(recorded{"done", 2})
+		s.asked("create 201", "create 403", "create 409", "patch 200")
+		s.counts(events.Stats{Recorded: 2, Written: 1, Refused: 1})
+	})
+}
+
 func TestRecorderUpdatesTheMessageOfCombinedEventsOnly(t *testing.T) {
 	play(t, events.Options{}, func(s *story) {
 		s.emit("Synced", "one")

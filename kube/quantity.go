@@ -17,8 +17,8 @@ type Quantity struct {
 	text string   // what was parsed, if String returns that
 }
 
-// maxQuantity limits a text in bytes, and maxExponent what follows an e: values of more
-// digits are no resources.
+// maxQuantity limits a text in bytes, and maxExponent what follows an e, also that of the
+// text that String returns: values of more digits are no resources.
 const (
 	maxQuantity = 256
 	maxExponent = 1000
@@ -67,7 +67,9 @@ func ParseQuantity(s string) (Quantity, error) {
 	if !ok || whole+fraction == "" || strings.Contains(fraction, ".") {
 		return Quantity{}, bad
 	}
-	whole = strings.TrimLeft(whole, "0")
+	if whole = strings.TrimLeft(whole, "0"); form == 'e' && len(whole)+power > maxExponent+1 {
+		return Quantity{}, bad
+	}
 	n, _ := new(big.Int).SetString("0"+whole+fraction, 10)
 	if form == 'b' {
 		n.Lsh(n, uint(power))

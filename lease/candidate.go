@@ -99,9 +99,10 @@ func (c *candidate) try(ctx context.Context) (*hold, error) {
 }
 
 // vacant returns the record of a Lease that this replica creates: without a holder, either
-// to be waited for or to be taken at once.
+// to be waited for or to be taken at once. The leader of the one that was deleted may have
+// a longer Duration.
 func (c *candidate) vacant() record {
-	r := record{Seconds: c.e.seconds(), Transitions: c.most}
+	r := record{Seconds: max(c.e.seconds(), c.seen.record.Seconds), Transitions: c.most}
 	if c.e.options.TakeMissing && !c.e.met {
 		now := stamp(c.e.clock())
 		r.Seconds, r.Acquired, r.Renewed = 1, now, now // like a released one

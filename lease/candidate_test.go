@@ -326,3 +326,19 @@ func TestTransitionsNeverGoBack(t *testing.T) {
 		})
 	})
 }
+
+// TestCandidateWaitsForALongerLeaseThatWasDeleted: its leader may be cut off, and does not
+// know that.
+func TestCandidateWaitsForALongerLeaseThatWasDeleted(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		a := s.replica("a", lease.Options{TakeMissing: true, Duration: time.Minute}).start()
+		s.until("a")
+		s.replica("b", lease.Options{TakeMissing: true}).start()
+		pass(10 * time.Second)
+		a.link.set(severed)
+		s.srv.Delete(kube.Leases, orders)
+		if took := s.until("b"); took < time.Minute || took > 65*time.Second { // and no two work at one time, says stage
+			t.Errorf("b leads after %v", took)
+		}
+	})
+}

@@ -19,6 +19,6 @@
 // its leadership has ended. For that case there is the [Token]: the system that is written
 // to can tell an earlier leader from a later one.
 //
-// A [Ring] divides objects among replicas instead: each of 256 slots of the hash of UIDs
-// is owned by one member at a time.
+// A [Ring] divides objects among replicas instead: the hash of its UID assigns each object
+// to one of 256 slots, and each slot has at most one owner at a time.
 package lease

@@ -84,10 +84,11 @@ func (e *Elector) SetLogger(l *slog.Logger) {
 // returns the cause of ctx. It retries when the server cannot be reached; see
 // [Options.Trace].
 //
-// If the Lease does not exist, Run creates it and waits for Duration before it takes it,
-// because the Lease may have been deleted under a leader; see [Options.TakeMissing]. Run
-// never deletes a Lease. A leader loses the leadership if its Lease is deleted, or edited
-// to have another holder or none.
+// If the Lease does not exist, Run creates it and waits before it takes it: for Duration, or
+// for the duration of the Lease that it last saw, if that is longer, because the Lease may
+// have been deleted while its leader was cut off; see [Options.TakeMissing]. Run never
+// deletes a Lease. A leader loses the leadership if its Lease is deleted, or edited to have
+// another holder or none.
 func (e *Elector) Run(ctx context.Context, lead func(ctx context.Context, t Token) error) error {
 	if lead == nil {
 		return fmt.Errorf("lease %s: the function that leads is nil", e.key)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Options of an Elector. The zero value is the recommended setting.
+// Options of an [Elector] or a [Ring]. The zero value is the recommended setting.
 type Options struct {
 	// Identity names the replica in the Lease and must be unique. A replica that
 	// restarts with the same identity still waits until its former Lease expires.
@@ -50,14 +50,16 @@ type Options struct {
 	// Logger receives one line for each change of state: the replica that is waited
 	// for and until when, leadership that begins, is lost or is released, requests
 	// that start to fail and that succeed again. Each failed request is logged at
-	// level Debug. Default: the Logger of the Manager that runs the elector.
+	// level Debug. Default: the Logger of the Manager that runs the elector
+	// or the ring.
 	Logger *slog.Logger
 }
 
 // Trace is a set of hooks; each may be nil. They are called one at a time and must not
 // block, because a renewal may wait for them.
 type Trace struct {
-	// Leader is called when another holder is seen in the Lease; "" = none.
+	// Leader is called when another holder is seen in the Lease; "" = none. A Ring does not
+	// call it.
 	Leader func(identity string)
 	// Renewed is called after each renewal, with the time it took.
 	Renewed func(took time.Duration)

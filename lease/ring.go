@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,23 +15,24 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Ring divides objects among replicas: each of 256 slots of the hash of UIDs is owned by
-// one member at a time, and by some member as long as there is one.
+// Ring divides objects among replicas, its members. The hash of its UID assigns each object
+// to one of 256 slots. A slot has at most one owner at a time, and members claim slots that
+// have none.
 //
 // Each member renews a Lease of its own. Another Lease, that of the ring's key, holds the
-// table of who owns which slot, and changes only if nobody else has changed it since it
-// was read. An owner gives up a slot itself, after its work there has ended. Slots of a
-// member whose Lease has not changed for Duration are taken by others: by then it has
-// stopped, for an owner whose Lease and table it could not renew and read for
-// RenewDeadline loses all of its slots. As for an [Elector], only clocks of one's own are
-// believed, and a process that stood still is kept from harm by [Share.Token].
+// table of the slots' owners. A member writes the table only if it has not changed since the
+// member read it. An owner releases a slot after its work on the slot has ended. A member
+// that could not renew its Lease and read the table for RenewDeadline loses its slots and
+// stops. If its Lease has not changed for Duration, other members take the slots. As with an
+// [Elector], each process uses only its own clock. A process that was frozen may write after
+// it has lost its slots: [Share.Token] protects against that.
 type Ring struct {
 	client  *client.Client
 	key     kube.Key
 	options Options
-	log     *slog.Logger
-	report  *Elector // which does not run: it reports failures
-	met     bool     // a member has seen the table; used by Run only
+	log     *slog.Logger // fixed while it runs
+	report  *Elector     // which does not run: it reports failures
+	met     bool         // a member has seen the table; used by Run only
 
 	mu      sync.Mutex
 	running bool
@@ -46,10 +45,10 @@ type overrun struct {
 	err  error     // why the member ended
 }
 
-// NewRing returns a ring whose table is the Lease named k. Options.Identity is for people:
-// the names of the members' Leases begin with k.Name and end in something random. k.Name
-// has 63 characters at most, because it is the value of a label too. The requests need the
-// verbs get, list, create, update and delete on leases.
+// NewRing returns a ring whose table is the Lease named k. The name of a member's Lease is
+// k.Name and a random suffix; Options.Identity is only for people. k.Name has at most 63
+// characters, because it is also the value of a label. The requests need the verbs get, list,
+// create, update and delete on leases of coordination.k8s.io.
 func NewRing(c *client.Client, k kube.Key, o Options) (*Ring, error) {
 	e, err := New(c, k, o)
 	if err != nil {
@@ -62,8 +61,8 @@ func NewRing(c *client.Client, k kube.Key, o Options) (*Ring, error) {
 }
 
 // Ready is for a readiness probe: it fails while the server refuses requests for the
-// Leases (401, 403, 404), and while the Lease of the ring's name is not the table of a
-// ring: then this process owns no slot.
+// Leases (401, 403, 404), and while the Lease of the ring's key is not the table of a ring.
+// Then this process cannot claim slots.
 func (r *Ring) Ready() error { return r.report.Ready() }
 
 // Check is for a liveness probe: it fails if apply still runs although other members may
@@ -78,24 +77,38 @@ func (r *Ring) Check() error {
 	return nil
 }
 
+// SetLogger sets the logger of a ring whose Options have none. A Manager calls it; while
+// the ring runs it does nothing.
+func (r *Ring) SetLogger(l *slog.Logger) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.options.Logger == nil && !r.running {
+		r.log = l
+		r.report.SetLogger(l)
+	}
+}
+
 func (r *Ring) setOverrun(o *overrun) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.overrun = o
 }
 
-// Run takes part in the ring until ctx is done. It calls apply, once at a time, with each
-// new share of this member. apply returns when no work on slots outside of that share goes
-// on any more: then others may own those. A share is never changed before apply has
-// returned, but it may be lost: then the ctx of apply is cancelled, and all work must end
-// within Duration less RenewDeadline; apply is called once more, with the empty Share.
-// After that Run joins the ring again as another member.
+// Run takes part in the ring until ctx is done. It calls apply with each new share of this
+// member, one call at a time. apply must return only when all work on slots outside the share
+// has ended, because other members may own them afterwards. Work on the slots of the share
+// may continue after apply has returned.
 //
-// When ctx is done, apply is called with the empty Share, the slots are given up, which
-// takes RenewDeadline at most, and Run returns the cause of ctx. An error of apply ends
-// Run, too; then the slots are not given up, but run out.
+// If the slots are lost, the ctx of apply is cancelled, all work must end within Duration
+// minus RenewDeadline, and apply is called again with the empty Share. Then Run joins the
+// ring again as a new member.
 //
-// Where the table does not exist, it is created after Duration, unless TakeMissing is set.
+// When ctx is done, Run calls apply with the empty Share, releases the slots, which takes
+// RenewDeadline at most, and returns the cause of ctx. An error of apply ends Run too; the
+// slots are then not released but expire.
+//
+// If the table does not exist, Run waits before it creates it: for the longest Duration of
+// the known members, unless Options.TakeMissing is set.
 func (r *Ring) Run(ctx context.Context, apply func(ctx context.Context, s Share) error) error {
 	if apply == nil {
 		return fmt.Errorf("ring %s: the function that is called with shares is nil", r.key)
@@ -124,7 +137,7 @@ func (r *Ring) Run(ctx context.Context, apply func(ctx context.Context, s Share)
 	}
 }
 
-// ringMember takes part in a ring from when it joins to when it leaves or has lost its slots.
+// ringMember is one membership of a ring: from joining until it leaves or loses its slots.
 type ringMember struct {
 	*Ring
 	apply   func(context.Context, Share) error
@@ -136,21 +149,15 @@ type ringMember struct {
 	own   object    // its Lease
 	table ringTable // as last read or written
 	share Share     // that it owns by the table
-	valid time.Time // until when the share is certainly its own
+	valid time.Time // until then no other member can own the share
 
 	// The revision of the table that the last attempt to write it replaces. While the
 	// table still has it, that attempt may yet succeed.
 	attempt kube.Revision
+	asked   [slots]bool // slots that it tried to claim or release, with an unknown outcome
 
 	applied Share      // what apply was last called with
 	result  chan error // of the call of apply under way; nil = there is none
-}
-
-// sighting is what was last seen of the Lease of a member, and since when.
-type sighting struct {
-	mark  string
-	since time.Time
-	lasts time.Duration
 }
 
 func (r *Ring) member(apply func(context.Context, Share) error) *ringMember {
@@ -158,8 +165,8 @@ func (r *Ring) member(apply func(context.Context, Share) error) *ringMember {
 	return &ringMember{Ring: r, apply: apply, wire: newRingWire(r, name), name: name, seen: make(map[string]sighting)}
 }
 
-// run returns ErrLost if the slots were lost, nil when they were given up because ctx was
-// done, or an error of apply.
+// run returns ErrLost if the slots were lost, nil if they were released because ctx was done,
+// or an error of apply.
 func (m *ringMember) run(ctx context.Context) (err error) {
 	defer m.wire.close()
 	owning, lose := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -207,7 +214,7 @@ func (m *ringMember) run(ctx context.Context) (err error) {
 			if err != nil {
 				return err
 			}
-			next.Reset(0) // what was drained is given up
+			next.Reset(0) // release the slots on which work has ended
 		case <-next.C:
 			err := m.turn(owning, ctx.Err() != nil)
 			pause := m.options.RetryPeriod
@@ -233,9 +240,9 @@ var (
 	errOutrun = errors.New("another request has changed the Lease first")
 )
 
-// turn reads the Leases of all, renews that of the member, and does what is next. With
-// leaving it gives all up. A member that cannot read the table does not renew its Lease,
-// so that the others keep no slots free for it.
+// turn reads all Leases of the ring, renews that of the member, and then moves slots or
+// creates the table. If leaving is true it releases all slots. A member that cannot read the
+// table does not renew its Lease, so that the others do not reserve slots for it.
 func (m *ringMember) turn(owning context.Context, leaving bool) error {
 	ctx, cancel := context.WithTimeoutCause(owning, m.options.RenewDeadline/2, fmt.Errorf("no answer within %v", m.options.RenewDeadline/2))
 	defer cancel()
@@ -250,7 +257,7 @@ func (m *ringMember) turn(owning context.Context, leaving bool) error {
 	began := time.Now()
 	found, err := m.wire.list(ctx)
 	if err != nil {
-		m.missing = time.Time{} // it may exist meanwhile
+		m.missing = time.Time{} // the table may have been created meanwhile
 		return err
 	}
 	if err := m.renew(ctx); err != nil {
@@ -260,6 +267,12 @@ func (m *ringMember) turn(owning context.Context, leaving bool) error {
 	if m.share != (Share{}) && (found.table.object.uid != m.table.object.uid || !m.share.of(m.name, found.table.owners)) {
 		m.valid = time.Time{} // others may own the slots
 		return fmt.Errorf("%w: the table of the ring was deleted, or edited", ErrLost)
+	}
+	for slot, owner := range found.table.owners {
+		if owner == m.name && !m.share.HasSlot(slot) && !m.asked[slot] {
+			m.valid = time.Time{}
+			return fmt.Errorf("%w: the table of the ring has slots of this member that it did not claim: it was edited, or the server was restored to an earlier state", ErrLost)
+		}
 	}
 	m.table = found.table
 	exists := m.table.object.uid != ""
@@ -292,42 +305,39 @@ func (m *ringMember) turn(owning context.Context, leaving bool) error {
 	return nil
 }
 
-// move gives up what was drained, claims what the plan gives to this member, and has apply
-// called with what follows from that.
+// move releases slots on which work has ended, claims those that the plan assigns to this
+// member, and calls apply if the share changes.
 func (m *ringMember) move(ctx, owning context.Context, dead map[string]bool, live []string) error {
 	plan := m.table.owners.planned(live)
-	for slot, owner := range m.table.owners { // claimed by a request whose answer was lost
-		if owner == m.name && !m.share.HasSlot(slot) {
-			m.share.tokens[slot] = m.token()
-		}
-	}
 	after, wanted, changed := m.table.owners, m.share, false
 	for slot, owner := range m.table.owners {
 		switch {
 		case owner == m.name && plan[slot] != m.name:
 			wanted.tokens[slot] = Token{}
-			if m.result == nil && !m.applied.HasSlot(slot) {
-				after[slot], changed = "", true
+			if m.result == nil && !m.applied.HasSlot(slot) { // released, even if the request fails
+				m.share.tokens[slot] = Token{}
+				after[slot], changed, m.asked[slot] = "", true, true
 			}
+		case owner == m.name && !m.share.HasSlot(slot):
+			// An earlier request claimed the slot, but its response was lost. Since then
+			// others may have considered this member dead and claimed the slot. Only a
+			// successful write now proves that they have not.
+			changed = true
 		case owner != m.name && plan[slot] == m.name && (owner == "" || dead[owner]):
-			after[slot], changed = m.name, true
+			after[slot], changed, m.asked[slot] = m.name, true, true
 		}
 	}
-	// An attempt whose outcome is not known may give up slots that are worked on again by
-	// now. It fails once the table has another revision.
+	// An attempt with an unknown outcome may still release slots on which this member works
+	// again. A write of the table gives it another revision, and then the attempt fails.
 	if changed || m.attempt == m.table.object.revision {
 		m.attempt = m.table.object.revision
 		written, err := m.wire.write(ctx, m.table, after)
 		if err != nil {
-			return err // if the outcome is not known, the next turn reads it
+			return err // the next turn reads the outcome
 		}
-		was := m.table.owners
-		m.table = written
+		m.table, m.asked = written, [slots]bool{}
 		for slot, owner := range after {
-			switch {
-			case owner != m.name:
-				m.share.tokens[slot], wanted.tokens[slot] = Token{}, Token{}
-			case was[slot] != m.name:
+			if owner == m.name && !m.share.HasSlot(slot) {
 				m.share.tokens[slot], wanted.tokens[slot] = m.token(), m.token()
 			}
 		}
@@ -352,42 +362,8 @@ func (m *ringMember) begin(owning context.Context, s Share) {
 	}(m.result)
 }
 
-// token returns the token of slots that the table, as it is now, gives to this member.
+// token returns the token of slots that the current table assigns to this member.
 func (m *ringMember) token() Token {
 	o := m.table.object
 	return Token{Lease: m.key, UID: o.uid, Revision: o.revision, Transitions: o.record.Transitions}
-}
-
-// look notes which Leases have changed, and returns the owners and members that cannot
-// own anything any more, and the members that are alive.
-func (m *ringMember) look(f found, asked time.Time) (dead map[string]bool, live []string) {
-	now, dead := time.Now(), make(map[string]bool)
-	note := func(name, mark string, lasts time.Duration) bool {
-		s, known := m.seen[name]
-		if !known || s.mark != mark {
-			s = sighting{mark, now, lasts}
-			m.seen[name] = s
-		}
-		return asked.Sub(s.since) < max(m.options.Duration, s.lasts)
-	}
-	live = []string{m.name}
-	for name, o := range f.members {
-		switch {
-		case name == m.name:
-		case note(name, o.mark, seconds(o.record.Seconds)):
-			live = append(live, name)
-		default:
-			dead[name] = true
-		}
-	}
-	for _, name := range f.table.owners {
-		if _, exists := f.members[name]; name != "" && !exists && !note(name, "", m.seen[name].lasts) {
-			dead[name] = true
-		}
-	}
-	maps.DeleteFunc(m.seen, func(name string, _ sighting) bool {
-		_, exists := f.members[name]
-		return !exists && !slices.Contains(f.table.owners[:], name)
-	})
-	return dead, live
 }

@@ -282,3 +282,26 @@ func TestRingName(t *testing.T) {
 		}
 	}
 }
+
+// TestRingTableOfAMemberWithALongerDuration: who creates a table that was deleted waits as
+// long as any member that it knows may still work by it.
+func TestRingTableOfAMemberWithALongerDuration(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCircle(t)
+		a := c.joinWith("a", 0, lease.Options{TakeMissing: true, Duration: time.Minute})
+		pass(5 * time.Second)
+		c.join("b", 0, true)
+		pass(30 * time.Second)
+		c.balanced(2)
+		a.link.set(severed)
+		c.srv.Delete(kube.Leases, orders)
+		pass(50 * time.Second) // a works for 40 s
+		if slots, _ := c.counts(); slots["b"] != 0 {
+			t.Errorf("%v, want none with b", slots)
+		}
+		pass(20 * time.Second)
+		if slots, _ := c.counts(); slots["b"] != 256 {
+			t.Errorf("%v, want all with b", slots)
+		}
+	})
+}

@@ -180,7 +180,7 @@ func TestRing(t *testing.T) {
 }
 
 // TestRingModel plays what can happen to four members, by a seed: partitions, freezes,
-// kills, joins, outages, deletions of Leases. No slot has two owners at any time, tokens
+// kills, joins, outages, lost responses, deletions of Leases. No slot has two owners at any time, tokens
 // do not go back, and in each quiet time every slot is owned, by members that are balanced.
 func TestRingModel(t *testing.T) {
 	for seed := range *seeds + 2 {
@@ -208,6 +208,8 @@ func TestRingModel(t *testing.T) {
 							c.srv.Restart()
 						case n < 74:
 							c.srv.On(apitest.Match{}, faults.HTML([]int{404, 409, 429, 500, 503}[dice.IntN(5)])).Times(1 + dice.IntN(8))
+						case n < 78:
+							c.srv.On(apitest.Match{Verb: "update"}, unanswered).Times(1 + dice.IntN(6))
 						case n < 82:
 							c.srv.On(apitest.Match{}, faults.Delay(time.Duration(dice.IntN(9))*time.Second)).Times(1 + dice.IntN(5))
 						case n < 85:

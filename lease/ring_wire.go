@@ -15,23 +15,23 @@ import (
 )
 
 const (
-	ringLabel      = "listwatch.dev/ring"  // of all Leases of a ring: its name
-	ringAnnotation = "listwatch.dev/slots" // of the Lease of the ring: the table
+	ringLabel      = "listwatch.dev/ring"  // on all Leases of a ring: the ring's name
+	ringAnnotation = "listwatch.dev/slots" // on the Lease of the ring's key: the table
 )
 
-// ringTable is the Lease of a ring.
+// ringTable is the Lease of the ring's key, with the table that it holds.
 type ringTable struct {
 	object object // uid "" = it does not exist
 	owners table
 }
 
-// found is what a list of the ring's Leases has.
+// found is the result of a list of the ring's Leases.
 type found struct {
 	table   ringTable
 	members map[string]object
 }
 
-// ringWire is the way to the Leases of a ring, for one member.
+// ringWire sends the requests of one member for the Leases of a ring.
 type ringWire struct {
 	ring   *Ring
 	client *client.Client
@@ -48,7 +48,7 @@ func (w *ringWire) leases() client.Collection[codec.Raw] {
 	return client.Of[codec.Raw](w.client, kube.Leases).In(w.ring.key.Namespace)
 }
 
-// labels returns those of every Lease of the ring.
+// labels returns the labels of all Leases of the ring.
 func (w *ringWire) labels() map[string]string {
 	labels := maps.Clone(w.ring.options.Labels)
 	if labels == nil {
@@ -95,7 +95,7 @@ func parseRingTable(raw codec.Raw, o object) (ringTable, error) {
 	return ringTable{o, owners}, err
 }
 
-// write writes the table if it is still what t is.
+// write replaces the table by owners if it is still t, otherwise it returns errOutrun.
 func (w *ringWire) write(ctx context.Context, t ringTable, owners table) (ringTable, error) {
 	r := t.object.record
 	r.Seconds, r.Transitions = max(1, r.Seconds), after(r.Transitions)
@@ -130,7 +130,7 @@ func (w *ringWire) write(ctx context.Context, t ringTable, owners table) (ringTa
 	return ringTable{o, owners}, err
 }
 
-// failed drops the connections where the server cannot answer over them.
+// failed closes idle connections if the server cannot respond over them, and returns err.
 func (w *ringWire) failed(err error) error {
 	if errors.Is(err, kube.ErrUnavailable) {
 		w.close()
@@ -138,7 +138,7 @@ func (w *ringWire) failed(err error) error {
 	return err
 }
 
-// delete deletes o if it has not changed. It is worth one attempt.
+// delete deletes o if it has not changed. It makes one attempt and only reports a failure.
 func (w *ringWire) delete(ctx context.Context, o object) {
 	name, _ := o.tree["metadata"].(map[string]any)["name"].(string)
 	err := w.leases().Delete(ctx, kube.Key{Namespace: w.ring.key.Namespace, Name: name}, client.DeleteOptions{UID: o.uid, ResourceVersion: o.revision})
@@ -147,7 +147,7 @@ func (w *ringWire) delete(ctx context.Context, o object) {
 	}
 }
 
-// renew writes a sign of life to the member's Lease, or creates it.
+// renew renews the member's Lease, or creates it.
 func (m *ringMember) renew(ctx context.Context) error {
 	now := stamp(time.Now())
 	r := record{Holder: m.options.Identity, Seconds: int(m.options.Duration / time.Second), Acquired: now, Renewed: now}
@@ -176,9 +176,9 @@ func (m *ringMember) renew(ctx context.Context) error {
 	return err
 }
 
-// reread reads the member's Lease, which a request of ours has changed whose answer was
-// lost, and returns errOutrun, so that the next turn renews it. If it was deleted, the
-// slots are lost.
+// reread reads the member's Lease after an own earlier request, whose response was lost, has
+// changed it. It returns errOutrun, so that the next turn renews the Lease, or ErrLost if the
+// Lease was deleted.
 func (m *ringMember) reread(ctx context.Context) error {
 	k := kube.Key{Namespace: m.key.Namespace, Name: m.name}
 	raw, err := m.wire.leases().Get(ctx, k)
@@ -199,13 +199,17 @@ func (m *ringMember) reread(ctx context.Context) error {
 	return errOutrun
 }
 
-// create creates the table, if it has been missing for so long that nobody can own a slot
-// by one that was deleted.
+// create creates the table when it has been missing for so long that no member can still own
+// a slot by a deleted table.
 func (m *ringMember) create(ctx context.Context, asked time.Time) error {
 	if m.missing.IsZero() {
 		m.missing = time.Now()
 	}
-	if (!m.options.TakeMissing || m.met) && asked.Sub(m.missing) < m.options.Duration {
+	lasts := m.options.Duration
+	for _, s := range m.seen {
+		lasts = max(lasts, s.lasts)
+	}
+	if (!m.options.TakeMissing || m.met) && asked.Sub(m.missing) < lasts {
 		return nil
 	}
 	_, err := m.wire.write(ctx, ringTable{object: newObject(m.key)}, table{})
@@ -215,10 +219,10 @@ func (m *ringMember) create(ctx context.Context, asked time.Time) error {
 	return err
 }
 
-// errForeign means that the Lease of a ring's name is that of something else.
+// errForeign means that the Lease of the ring's key is used for something else.
 var errForeign = errors.New("is not the table of a ring")
 
-// inspect returns errForeign unless the Lease of the ring's name is its table.
+// inspect returns errForeign unless the Lease of the ring's key is the table of the ring.
 func (w *ringWire) inspect(ctx context.Context) error {
 	raw, err := w.leases().Get(ctx, w.ring.key)
 	if err != nil {
@@ -230,7 +234,7 @@ func (w *ringWire) inspect(ctx context.Context) error {
 	return nil
 }
 
-// bury deletes the Leases of members that are dead and own nothing.
+// bury deletes the Leases of dead members that own no slot.
 func (m *ringMember) bury(ctx context.Context, dead map[string]bool, f found) {
 	for name, o := range f.members {
 		if dead[name] && !slices.Contains(m.table.owners[:], name) {

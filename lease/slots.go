@@ -15,28 +15,29 @@ import (
 // slots is how many parts a Ring has: a slot is the top 8 bits of kube.HashUID.
 const slots = 256
 
-// SlotOf returns the slot of a Ring that the object with the UID is in, 0 to 255.
+// SlotOf returns the slot, 0 to 255, of the object with the UID; see [Ring].
 func SlotOf(uid string) int { return int(kube.HashUID(uid) >> 56) }
 
-// Share is the slots that a member of a [Ring] owns. The zero Share is none.
+// Share is the set of slots that a member of a [Ring] owns. The zero Share is empty.
 type Share struct {
 	tokens [slots]Token // zero = not owned
 }
 
-// Has reports whether the slot of the object with the UID is owned.
+// Has reports whether the share contains the slot of the object with the UID.
 func (s Share) Has(uid string) bool { return s.HasSlot(SlotOf(uid)) }
 
-// HasSlot reports whether slot is owned.
+// HasSlot reports whether the share contains slot.
 func (s Share) HasSlot(slot int) bool { return s.tokens[slot] != Token{} }
 
-// Token returns the fencing token of the slot of the object with the UID: that of each
-// later owner of the slot has a larger Revision. It is zero where the slot is not owned.
+// Token returns the fencing token of the slot of the object with the UID. Each later owner of
+// the slot has a token with a larger Revision. The token is zero if the share does not contain
+// the slot.
 func (s Share) Token(uid string) Token { return s.tokens[SlotOf(uid)] }
 
-// TokenOf is Token of a slot.
+// TokenOf is [Share.Token] by the number of the slot.
 func (s Share) TokenOf(slot int) Token { return s.tokens[slot] }
 
-// Len returns how many slots are owned.
+// Len returns the number of slots in the share.
 func (s Share) Len() (n int) {
 	for slot := range slots {
 		if s.HasSlot(slot) {
@@ -46,7 +47,7 @@ func (s Share) Len() (n int) {
 	return n
 }
 
-// of reports whether all slots of s belong to the member by the table.
+// of reports whether the table assigns all slots of s to the member.
 func (s Share) of(member string, owners table) bool {
 	for slot := range slots {
 		if s.HasSlot(slot) && owners[slot] != member {
@@ -56,8 +57,8 @@ func (s Share) of(member string, owners table) bool {
 	return true
 }
 
-// Shard returns the objects in the slots, for watch.Options and list.Options. It fails for
-// a Share without slots: the zero Shard is all objects.
+// Shard returns a selection of the objects in the slots, for watch.Options and list.Options.
+// It fails for the empty Share, because the zero Shard selects all objects.
 func (s Share) Shard() (kube.Shard, error) {
 	var ranges []kube.HashRange
 	for slot := range slots {
@@ -69,10 +70,10 @@ func (s Share) Shard() (kube.Shard, error) {
 	return kube.NewShard(ranges...)
 }
 
-// table says which member owns each slot; "" = nobody.
+// table holds the name of the member that owns each slot; "" = none.
 type table [slots]string
 
-// String returns the table as the Lease of a ring has it: "0-85 a,86-170 b".
+// String returns the table in the form of the annotation: "0-85 a,86-170 b".
 func (t table) String() string {
 	var runs []string
 	for from := 0; from < slots; {
@@ -88,7 +89,7 @@ func (t table) String() string {
 	return strings.Join(runs, ",")
 }
 
-// parseTable is the reverse of String.
+// parseTable is the inverse of String.
 func parseTable(s string) (t table, err error) {
 	if s == "" {
 		return t, nil
@@ -111,9 +112,9 @@ func parseTable(s string) (t table, err error) {
 	return t, nil
 }
 
-// planned returns who of members should own each slot: each as many as each other, give or
-// take one, with as few slots changing hands as that takes, in runs that are long. It
-// depends on the table and the set of members only, so that all members plan the same.
+// planned assigns each slot to one of members: each gets the same number of slots, plus or
+// minus one, as few slots as possible change their owner, and runs of slots are long. The
+// result depends only on the table and the set of members, so that all members plan the same.
 func (t table) planned(members []string) table {
 	members = slices.Sorted(slices.Values(members))
 	has := make(map[string][]int)
@@ -135,14 +136,14 @@ func (t table) planned(members []string) table {
 		}
 	}
 	var plan table
-	for name, owned := range has { // the first slots are kept, the rest is given up
+	for name, owned := range has { // keep the first slots of each member up to its quota
 		for _, slot := range owned[:min(len(owned), quota[name])] {
 			plan[slot] = name
 			quota[name]--
 		}
 	}
 	maps.DeleteFunc(quota, func(_ string, n int) bool { return n == 0 })
-	for slot := range slots { // a free slot goes to the owner of the one before, or else to who lacks most
+	for slot := range slots { // prefer the owner of the slot before, else the member with the largest open quota
 		if plan[slot] != "" {
 			continue
 		}

@@ -86,3 +86,37 @@ func Example_operator() {
 	// MODIFIED a/hello Hello, world
 	// <nil>
 }
+
+// A test of an operator finds reconcilers that change objects of a cache.
+func ExampleOptions_detectMutations() {
+	srv, err := apitest.Start(apitest.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer srv.Close()
+	srv.Put(kube.ConfigMaps, `{"metadata":{"namespace":"a","name":"settings"},"data":{"level":"info"}}`)
+	c, err := client.New(client.Config{Server: srv.URL})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	defer stop()
+	maps := cache.New(client.Of[ConfigMap](c, kube.ConfigMaps), cache.Options[ConfigMap]{})
+	ctl := controller.New("level", func(_ context.Context, key kube.Key) (controller.Result, error) {
+		settings, _ := maps.Store().Get(key)
+		settings.Data["level"] = "debug" // of a map that all readers share: kube.Clone is missing
+		stop()
+		return controller.Result{}, nil
+	}, controller.Options[kube.Key]{})
+	controller.For(ctl, maps)
+
+	m := manager.New(manager.Options{DetectMutations: true})
+	m.Add(maps)
+	m.AddLed(ctl)
+	fmt.Println(m.Run(ctx))
+	// Output:
+	// manager: the program changed objects of a cache, which all readers share: a/settings .data.level of informer configmaps
+}

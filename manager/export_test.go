@@ -1,6 +1,9 @@
 package manager
 
 import (
+	"crypto/tls"
+	"log/slog"
+	"net/http"
 	"net/http/httptest"
 )
 
@@ -15,3 +18,14 @@ func (m *Manager) ReadyText() string {
 const SentTwice = sentTwice
 
 var StopOnSignal = stopOnSignal
+
+// Certificate returns what serves for the listener.
+func (s *Secure) Certificate(log *slog.Logger) (func(*tls.ClientHelloInfo) (*tls.Certificate, error), error) {
+	return s.certificate(log)
+}
+
+// Guard returns a handler of the metrics, and a function that ends its connections.
+func (s *Secure) Guard(metrics http.Handler, log *slog.Logger) (h http.Handler, end func()) {
+	g := newGate(s, log)
+	return g.before(metrics), g.client.CloseIdleConnections
+}

@@ -1,9 +1,11 @@
 package manager
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"slices"
@@ -11,15 +13,17 @@ import (
 	"time"
 )
 
-// serve starts the listener, or returns a server that does nothing.
-func (m *Manager) serve() (*http.Server, error) {
+// serve starts the listener, or returns a server that does nothing. All parts are stopped
+// if the listener fails later: the process could not answer its probes.
+func (m *Manager) serve(stop context.CancelCauseFunc) (*http.Server, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", m.healthz)
 	mux.HandleFunc("GET /readyz", m.readyz)
 	if m.o.Metrics != nil {
-		mux.Handle("GET /metrics", m.o.Metrics)
+		mux.Handle("GET /metrics", m.guarded(m.o.Metrics))
 	}
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+		ErrorLog: slog.NewLogLogger(m.log.Handler(), slog.LevelDebug)} // TLS handshakes: any client can make one fail
 	if m.o.Listen == "" {
 		return server, nil
 	}
@@ -27,12 +31,33 @@ func (m *Manager) serve() (*http.Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("manager: listen: %w", err)
 	}
+	if m.o.Secure != nil {
+		secured, err := m.o.Secure.listen(l, m.log)
+		if err != nil {
+			return nil, errors.Join(err, l.Close())
+		}
+		l = secured
+	}
 	m.mu.Lock()
 	m.address = l.Addr().String()
 	m.mu.Unlock()
 	m.log.Info("serving", "address", l.Addr().String())
-	m.serving.Go(func() { _ = server.Serve(l) }) // until it is closed
+	m.serving.Go(func() {
+		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			m.log.Error("stopping, because the listener failed", "address", l.Addr().String(), "err", err)
+			m.endBy(fmt.Errorf("listen: %w", err), stop)
+		}
+	})
 	return server, nil
+}
+
+// guarded returns metrics behind a gate, if Secure.Client is set.
+func (m *Manager) guarded(metrics http.Handler) http.Handler {
+	if m.o.Secure == nil || m.o.Secure.Client == nil {
+		return metrics
+	}
+	m.gate = newGate(m.o.Secure, m.log)
+	return m.gate.before(metrics)
 }
 
 // Address returns the address of the listener, with its port; empty if there is none.
@@ -60,10 +85,10 @@ func (m *Manager) healthz(w http.ResponseWriter, _ *http.Request) {
 }
 
 // current returns the parts that run now; m.mu is locked.
-func (m *Manager) current() []part {
-	parts := slices.Clone(m.always)
+func (m *Manager) current() []*part {
+	parts := slices.Clone(m.always.parts)
 	if m.leading {
-		parts = append(parts, m.led...)
+		parts = append(parts, m.led.parts...)
 	}
 	return parts
 }

@@ -2,11 +2,9 @@ package manager
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -42,6 +40,9 @@ type Options struct {
 	// Default: none.
 	Listen string
 
+	// Secure, if set, makes the listener speak TLS, and restricts who may read /metrics.
+	Secure *Secure
+
 	// Metrics serves /metrics, see package metrics; nil = 404.
 	Metrics http.Handler
 
@@ -53,9 +54,16 @@ type Options struct {
 	// StopTimeout limits the time in which all parts must stop. Default 30 s.
 	StopTimeout time.Duration
 
+	// DetectMutations reports changes that the program makes to objects of its caches,
+	// informers and groups, which all readers share. The Manager logs each, with the
+	// informer, the key and the path of the member, and Run returns a *MutationError. It
+	// costs a copy of each object, and its encoding each second: it is for tests, and to
+	// debug. Go's race detector may report the same changes. Default: off.
+	DetectMutations bool
+
 	// Logger gets a line when the Manager stops, with the reason. It is also the logger
-	// of all parts without their own: informers, groups, controllers, recorders and the
-	// elector then log changes of their state. Default: none.
+	// of all parts without their own: informers, groups, controllers, recorders, rings and
+	// the elector then log changes of their state. Default: none.
 	Logger *slog.Logger
 }
 
@@ -69,20 +77,17 @@ type Manager struct {
 	running  bool
 	leading  bool
 	stopping bool
-	always   []part
-	led      []part
+	always   stage
+	led      stage
 	checks   []check
 	busy     map[string]int // parts that have not returned yet, by name
-	err      error          // the first error
+	mutated  []cache.Mutation
+	err      error // the first error
 	address  string
 
+	wanted  chan struct{} // closed when there is a part of AddLed
 	serving sync.WaitGroup
-}
-
-// part is a Runner of the Manager.
-type part struct {
-	Runner
-	optional bool // it may end
+	gate    *gate // nil = anyone may read the metrics; set by Run
 }
 
 // attacher is a controller with any type of keys.
@@ -106,40 +111,11 @@ func New(o Options) *Manager {
 			panic(fmt.Sprintf("manager: Options.%s is a nil %T: leave it out where there is none", name, v))
 		}
 	}
-	m := &Manager{o: o, log: o.Logger, busy: make(map[string]int)}
+	m := &Manager{o: o, log: o.Logger, busy: make(map[string]int), wanted: make(chan struct{})}
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)
 	}
 	return m
-}
-
-// Add adds parts that always run: informers, groups, recorders. It must be called
-// before Run.
-func (m *Manager) Add(runners ...Runner) { m.add(&m.always, false, runners) }
-
-// AddLed adds parts that run only while this process leads, or always without an
-// Elector: controllers. It must be called before Run.
-func (m *Manager) AddLed(runners ...Runner) { m.add(&m.led, false, runners) }
-
-// AddOptional adds parts that always run and may end: the Manager then logs the reason
-// and continues, and /readyz does not depend on them. It must be called before Run.
-func (m *Manager) AddOptional(runners ...Runner) { m.add(&m.always, true, runners) }
-
-func (m *Manager) add(to *[]part, optional bool, runners []Runner) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.running {
-		panic("manager: add to a Manager before Run")
-	}
-	for n, r := range runners {
-		if r == nil {
-			panic(fmt.Sprintf("manager: runner %d of %d that is added to the Manager is nil", n+1, len(runners)))
-		}
-		if isNil(r) {
-			panic(fmt.Sprintf("manager: runner %d of %d that is added to the Manager is a nil %T", n+1, len(runners), r))
-		}
-		*to = append(*to, part{r, optional})
-	}
 }
 
 // CheckReady adds a condition to /readyz: f returns nil if it holds.
@@ -150,211 +126,6 @@ func (m *Manager) CheckReady(name string, f func() error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.checks = append(m.checks, check{name, f})
-}
-
-// Run runs all parts until ctx ends, a signal arrives, the leadership is lost, or a
-// part ends by itself, except one of AddOptional; then it stops all and returns the
-// first error. It returns nil if ctx or a signal ended it, unless a controller waited
-// for an informer that was never run. Parts that do not stop within StopTimeout are
-// named in the error and still run: the process should then exit, without releasing its
-// lease. Two controllers with one name are an error.
-func (m *Manager) Run(ctx context.Context) error {
-	m.mu.Lock()
-	if m.running {
-		m.mu.Unlock()
-		return errors.New("manager: Run was called before")
-	}
-	m.running = true
-	m.mu.Unlock()
-	if err := m.checkNames(); err != nil {
-		return err
-	}
-	m.passLogger()
-
-	if m.o.Signals {
-		var release func()
-		ctx, release = withSignals(ctx)
-		defer release()
-	}
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	below, stopBelow := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer stopBelow(nil)
-
-	server, err := m.serve()
-	if err != nil {
-		return err
-	}
-	defer m.serving.Wait()
-	defer server.Close()
-
-	if m.o.Elector == nil { // before the caches begin: a deletion found at a start from a snapshot is an event
-		for _, p := range slices.Concat(m.always, m.led) {
-			if c, ok := p.Runner.(attacher); ok {
-				c.Attach()
-			}
-		}
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		var always sync.WaitGroup
-		for _, p := range m.always {
-			always.Go(func() { m.run(below, p, stop) })
-		}
-		m.lead(ctx, stop)
-		<-ctx.Done()
-		stopBelow(context.Cause(ctx))
-		always.Wait()
-		server.Close()
-	}()
-	<-ctx.Done()
-	m.mu.Lock()
-	m.stopping = true
-	m.mu.Unlock()
-	m.log.Info("stopping")
-	patience := time.NewTimer(m.o.StopTimeout)
-	defer patience.Stop()
-	select {
-	case <-done:
-	case <-patience.C:
-		m.leave()
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.err
-}
-
-// lead runs the parts of AddLed while leading, and returns when they have stopped.
-func (m *Manager) lead(ctx context.Context, stop context.CancelCauseFunc) {
-	if len(m.led) == 0 {
-		return
-	}
-	act := func(leading context.Context, _ lease.Token) error {
-		m.setLeading(true)
-		defer m.setLeading(false)
-		defer context.AfterFunc(leading, func() { // the elector waits for parts that do not stop
-			if ctx.Err() == nil {
-				m.endBy(context.Cause(leading), stop)
-			}
-		})()
-		var led sync.WaitGroup
-		for _, p := range m.led {
-			led.Go(func() { m.run(leading, p, stop) })
-		}
-		led.Wait()
-		return nil
-	}
-	if m.o.Elector == nil {
-		_ = act(ctx, lease.Token{})
-		return
-	}
-	electing := m.enter("leader election")
-	err := m.o.Elector.Run(ctx, func(leading context.Context, t lease.Token) error {
-		electing() // until act returns, the elector waits for its parts
-		defer func() { electing = m.enter("leader election") }()
-		return act(leading, t)
-	})
-	electing()
-	if ctx.Err() != nil {
-		return
-	}
-	if err == nil {
-		err = errors.New("leader election ended")
-	}
-	m.endBy(err, stop)
-}
-
-// endBy stops all parts because the leadership has ended.
-func (m *Manager) endBy(err error, stop context.CancelCauseFunc) {
-	m.fail(fmt.Errorf("manager: %w", err))
-	stop(err)
-}
-
-// run runs p. If it ends by itself, all parts are stopped, unless it is optional.
-func (m *Manager) run(ctx context.Context, p part, stop context.CancelCauseFunc) {
-	name := nameOf(p.Runner)
-	defer m.enter(name)()
-	named, err := false, errors.New("it called runtime.Goexit") // unless it returns
-	defer func() {
-		if ctx.Err() != nil && (err == nil || errors.Is(err, context.Cause(ctx)) || errors.Is(err, ctx.Err())) {
-			return
-		}
-		if err == nil {
-			err = errors.New("it ended without being stopped")
-		}
-		if p.optional {
-			m.log.Error("an optional part ended", "part", name, "err", err)
-			return
-		}
-		if ctx.Err() == nil {
-			m.log.Error("stopping, because a part ended", "part", name, "err", err)
-		} else {
-			m.log.Error("a part failed while it was stopped", "part", name, "err", err)
-		}
-		if !named {
-			err = fmt.Errorf("%s: %w", name, err)
-		}
-		m.fail(err)
-		stop(err)
-	}()
-	err = p.Run(ctx)
-	_, named = p.Runner.(attacher) // the errors of a controller name it
-	named = named && err != nil
-}
-
-// checkNames fails if two controllers have one name: their logs and metrics could not
-// be distinguished.
-func (m *Manager) checkNames() error {
-	seen := make(map[string]bool)
-	for _, p := range slices.Concat(m.always, m.led) {
-		c, ok := p.Runner.(attacher)
-		if !ok {
-			continue
-		}
-		if seen[c.Name()] {
-			return fmt.Errorf("manager: two controllers have the name %q: each needs one of its own", c.Name())
-		}
-		seen[c.Name()] = true
-	}
-	return nil
-}
-
-// passLogger passes the logger to all parts.
-func (m *Manager) passLogger() {
-	if m.o.Logger == nil {
-		return
-	}
-	all := []any{m.o.Elector}
-	for _, p := range slices.Concat(m.always, m.led) {
-		all = append(all, p.Runner)
-	}
-	for _, r := range all {
-		if r, ok := r.(interface{ SetLogger(*slog.Logger) }); ok {
-			r.SetLogger(m.o.Logger)
-		}
-	}
-}
-
-// fail stores the first error.
-func (m *Manager) fail(err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.err == nil {
-		m.err = err
-	}
-}
-
-// leave adds the parts that still run to the error.
-func (m *Manager) leave() {
-	err := fmt.Errorf("not stopped in %s: %s", m.o.StopTimeout, strings.Join(m.left(), ", "))
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.err == nil {
-		m.err = fmt.Errorf("manager: %w", err)
-		return
-	}
-	m.err = fmt.Errorf("%w; %w", m.err, err)
 }
 
 func (m *Manager) setLeading(yes bool) {

@@ -174,7 +174,7 @@ func TestManagerEndsWhenAPartCallsGoexit(t *testing.T) {
 			} else {
 				m.Add(bad)
 			}
-			if err := m.Run(t.Context()); err == nil || err.Error() != "controller bad: it called runtime.Goexit" {
+			if err := m.Run(t.Context()); err == nil || err.Error() != "controller bad: it panicked or called runtime.Goexit" {
 				t.Errorf("led %v, Run: %v", led, err)
 			}
 		})
@@ -232,6 +232,42 @@ func TestManagerPassesItsLogger(t *testing.T) {
 		}
 		if t.Failed() {
 			t.Log(j.text.String())
+		}
+	})
+}
+
+// ringed is a part that takes part in a ring.
+type ringed struct{ *lease.Ring }
+
+func (r ringed) Run(ctx context.Context) error {
+	return r.Ring.Run(ctx, func(context.Context, lease.Share) error { return nil })
+}
+
+// TestManagerPassesItsLoggerToARing that a part embeds.
+func TestManagerPassesItsLoggerToARing(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		j := newJournal()
+		r, err := lease.NewRing(w.client, kube.Key{Namespace: "a", Name: "ring"}, lease.Options{TakeMissing: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := manager.New(manager.Options{Logger: j.Logger})
+		m.Add(ringed{r})
+		allow := w.Deny("", apitest.Match{Resource: "leases"})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- m.Run(ctx) }()
+		time.Sleep(time.Minute)
+		allow()
+		time.Sleep(time.Minute)
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		for _, text := range []string{"requests for the lease are refused", `msg="the share of the ring changes" ring=a/ring`} {
+			if j.counts(text)[text] == 0 {
+				t.Errorf("no line with %s in\n%s", text, j.text.String())
+			}
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -12,8 +13,8 @@ import (
 
 // Registry holds the exported metrics. It is safe for concurrent use.
 //
-// A second registration of the same kind and name panics with the name, because it would
-// make every scrape fail.
+// A second registration of the same kind and name panics with the name, and one whose name
+// is not valid UTF-8, because they would make every scrape fail.
 type Registry struct {
 	*prometheus.Registry // for metrics of the program
 
@@ -28,6 +29,9 @@ type Registry struct {
 
 // claim reserves a name among those of a kind.
 func (r *Registry) claim(kind, name string) {
+	if !utf8.ValidString(name) {
+		panic(fmt.Sprintf("metrics: one of the kind %s is registered by the name %q, which is not valid UTF-8", kind, name))
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	k := kind + " " + name

@@ -173,3 +173,13 @@ func TestRegistryRefusesDuplicates(t *testing.T) {
 		t.Errorf("scraped %q", lines)
 	}
 }
+
+// TestRegistryRefusesANameThatCannotBeServed, when it is registered.
+func TestRegistryRefusesANameThatCannotBeServed(t *testing.T) {
+	defer func() {
+		if v := fmt.Sprint(recover()); !strings.Contains(v, `informer is registered by the name "\xff", which is not valid UTF-8`) {
+			t.Errorf("panic %q", v)
+		}
+	}()
+	metrics.Informer(metrics.New(), "\xff", status{})
+}

@@ -15,7 +15,7 @@ func Webhooks(r *Registry, s *webhook.Server) {
 	r.claim("webhook server", s.Name())
 	r.MustRegister(webhookCollector{s.Name(), s.Stats})
 	requests, took := r.webhooks()
-	s.Observe(webhook.Trace{Answered: func(a webhook.Answer) {
+	s.Observe(webhook.Trace{Reviewed: func(a webhook.Review) {
 		requests.WithLabelValues(a.Webhook, strconv.Itoa(a.Code), strconv.FormatBool(a.Allowed)).Inc()
 		took.WithLabelValues(a.Webhook).Observe(a.Duration.Seconds())
 	}})

@@ -174,7 +174,8 @@ func (q *Queue[K, C]) handOut(e *entry[K, C], now int64) Item[K, C] {
 
 // Get waits for the next key; the caller must call Done with it. It fails with the
 // cause of ctx's end, or with ErrClosed when the queue is closed and empty. A key that
-// was being passed when ctx ended is the first of its priority again.
+// was being passed when ctx ended is the first of its priority again; if the queue was
+// closed too, Get returns it, because no other worker may come.
 func (q *Queue[K, C]) Get(ctx context.Context) (Item[K, C], error) {
 	if ctx.Err() != nil {
 		return Item[K, C]{}, context.Cause(ctx)
@@ -212,14 +213,18 @@ func (q *Queue[K, C]) await(ctx context.Context, g *getter[K, C]) (Item[K, C], e
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	defer q.getters.recycle(g)
-	switch {
-	case given && !got:
-		return Item[K, C]{}, ErrClosed
-	case given && ctx.Err() == nil:
-		return g.item, nil
-	case given || !q.getters.leave(g) && <-g.got: // at the moment when ctx ended
-		q.giveBack(g.item)
+	if !given && !q.getters.leave(g) { // at the moment when ctx ended
+		given, got = true, <-g.got
 	}
+	switch {
+	case !given:
+		return Item[K, C]{}, context.Cause(ctx)
+	case !got:
+		return Item[K, C]{}, ErrClosed
+	case ctx.Err() == nil || q.closed: // closed: the other workers may have ended
+		return g.item, nil
+	}
+	q.giveBack(g.item)
 	return Item[K, C]{}, context.Cause(ctx)
 }
 

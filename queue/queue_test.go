@@ -3,6 +3,7 @@ package queue_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -436,4 +437,35 @@ func TestTrace(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
+}
+
+// TestQueueDrainsAKeyWhoseWorkerIsCancelled: the other worker got ErrClosed before the key
+// could be given back, so nobody would take it again.
+func TestQueueDrainsAKeyWhoseWorkerIsCancelled(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // so that the worker runs after Close
+	for range 20 {
+		synctest.Test(t, func(t *testing.T) {
+			q := newQueue(t)
+			work := func(ctx context.Context) {
+				for item, err := q.Get(ctx); err == nil; item, err = q.Get(ctx) {
+					q.Done(item.Key)
+				}
+			}
+			var workers sync.WaitGroup
+			workers.Go(func() { work(t.Context()) })
+			synctest.Wait()
+			ctx, cancel := context.WithCancel(t.Context())
+			workers.Go(func() { work(ctx) })
+			synctest.Wait()
+			q.Add("a") // is passed to the last worker
+			cancel()
+			q.Close()
+			workers.Wait()
+			limited, stop := context.WithTimeout(t.Context(), time.Hour)
+			defer stop()
+			if err := q.Drain(limited); err != nil {
+				t.Fatalf("Drain: %v; %+v", err, q.Stats())
+			}
+		})
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
@@ -15,8 +16,9 @@ import (
 type Delivery[T kube.Object] struct {
 	Stream int // index in Recording.Streams; -1 = a mark
 	Event  watch.Event[T]
-	Err    error  // as from Source.Events
-	Mark   string // text of Writer.Mark
+	Err    error         // as from Source.Events
+	At     time.Duration // since Header.TimeBase
+	Mark   string        // text of Writer.Mark
 }
 
 // All delivers all streams of a recording, and its marks, in their order and at the
@@ -52,7 +54,7 @@ func All[T kube.Object](ctx context.Context, r *Recording, p Pace, trace func(st
 					return
 				}
 			}
-			d := Delivery[T]{Stream: -1, Mark: e.Label}
+			d := Delivery[T]{Stream: -1, At: e.At, Mark: e.Label}
 			switch {
 			case delivered:
 				d.Mark, d.Stream = "", streams[e.ID]

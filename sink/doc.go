@@ -1,6 +1,6 @@
-// Package sink writes a Kubernetes collection into another system as a table of what
-// exists and a log of what changed: every change once, deletions exact, across
-// restarts, failover and the loss of the server's history (410).
+// Package sink writes a Kubernetes collection into another system: a table of the current
+// objects and a history of their changes. Each change is recorded once and no deletion is
+// missed, also after restarts, failover and the loss of the server's history (410).
 //
 //	db, err := sqlite.Open(ctx, "cluster.db", sqlite.Options{})
 //	...
@@ -12,23 +12,21 @@
 //	...
 //	err = r.Run(ctx)
 //
-// A [Sink] commits records and the position they lead to in one step. There is no
-// other state: a process that starts anywhere asks the sink for its position and goes
-// on from there. After a 410 the Runner lists the collection, compares it with what the
-// sink's own table holds ([Known]), and commits the differences, deletions included;
-// what happened and vanished in between nobody can know, and a record of type GAP says
-// from which revision to which.
+// A [Sink] commits records together with the position that follows them. There is no other
+// state: a process that starts reads the position from the sink and continues there. After a
+// 410 the [Runner] lists the collection, compares the list with the table of the sink
+// ([Known]), and commits the differences, deletions included. The changes between that no
+// list shows are lost, and a record of type GAP names the range of revisions.
 //
-// Each Open raises the generation of the position in the sink, and a Commit of an older
-// generation fails with [ErrFenced]: a leader that was deposed, or froze and woke up,
-// cannot write.
+// Each Open increases the generation of the position in the sink, and a Commit with an older
+// generation fails with [ErrFenced]. So a former leader cannot write, even if it was frozen
+// and continues later.
 //
-// A server that was restored from a backup is noticed by its revision, which is behind the
-// position, or by objects that are older than in the table. One that has passed the
-// position before it is asked looks as if nothing had happened: restore etcd with
-// --bump-revision and --mark-compacted, as its manual advises, which shows as a 410.
+// The Runner detects that the server was restored from a backup if the server's revision is
+// behind the position, or if objects are older than in the table. It cannot detect a restored
+// server that has passed the position by the time of the first request. Therefore restore
+// etcd with --bump-revision and --mark-compacted, as its manual recommends: that causes a 410.
 //
-// Package sinktest is the suite that every sink passes. Package sqlite is the sink that
-// needs no server, packages jetstream and kafka are those for NATS and Kafka. The program
-// is cmd/listwatch-sink.
+// Package sinktest is a test suite for sinks. The sinks are in packages sqlite, postgres,
+// jetstream, kafka, file and cloudevents. The program is cmd/listwatch-sink.
 package sink

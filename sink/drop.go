@@ -8,12 +8,12 @@ import (
 )
 
 // Drop commits that the server does not serve the resource any more: a DELETED record for
-// each object that the table of the scope holds, and the phase LOADING. A Runner of the
-// scope lists when the resource is back, and reports a GAP. No Runner of the scope may be
-// running. Drop ends as Run does, and with nil when all is committed.
+// each object in the table of the scope, and the phase LOADING. When the resource is served
+// again, a Runner of the scope lists it and reports a GAP. No Runner of the scope may run
+// during Drop. Drop returns nil when all is committed; its errors are those of Run.
 //
-// That discovery leaves a resource out is no reason to call Drop: a replica of the server
-// may know less than another. It must be certain that what defines the resource is deleted.
+// Call Drop only after the definition of the resource was deleted. That discovery does not
+// list the resource is not enough: one replica of the server may not know it yet.
 func (r *Runner) Drop(ctx context.Context) error { return r.repeat(ctx, r.drop) }
 
 func (r *Runner) drop(ctx context.Context) (progress bool, err error) {

@@ -11,14 +11,14 @@ import (
 )
 
 // RecordID returns the id of the state of an object at a revision: 32 hexadecimal
-// digits of a hash. The epoch distinguishes revisions that a restored server gave out
+// digits of a hash. The epoch distinguishes revisions that a restored server has assigned
 // twice.
 func RecordID(cluster string, epoch int64, uid string, rev kube.Revision) string {
 	return identify(cluster, epoch, "state", uid, string(rev))
 }
 
-// DeletionID returns the id of the deletion of an object, which has no revision where a
-// list taught it.
+// DeletionID returns the id of the deletion of an object. It does not depend on a revision,
+// because a deletion that a list showed has none.
 func DeletionID(cluster string, epoch int64, uid string) string {
 	return identify(cluster, epoch, "deleted", uid)
 }
@@ -51,8 +51,8 @@ func field(h hash.Hash, s string) {
 	h.Write([]byte(s))
 }
 
-// ShardOf returns which of shards has the object with the UID: shard i is
-// kube.EqualShard(i, shards).
+// ShardOf returns the number of the shard, of so many shards, of the object with the UID:
+// shard i selects the objects of kube.EqualShard(i, shards).
 func ShardOf(uid string, shards int) int {
 	if shards <= 1 {
 		return 0

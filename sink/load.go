@@ -11,22 +11,22 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// load is a list that is being compared with what the table holds.
+// load is a list in progress, which is compared with the table.
 type load struct {
 	held   map[kube.Key]heldObject
 	newest kube.Revision // of the objects so far
 }
 
-// heldObject is what the table holds under a key, and whether the list has it too.
+// heldObject is the row of a key in the table, and whether the list has the object too.
 type heldObject struct {
 	uid      string
 	revision kube.Revision
 	epoch    int64
 	seen     bool
-	left     bool // the list has it, and it is not selected
+	left     bool // the list has it, but Options.Where does not select it
 }
 
-// see notes that the list has an object under the key, which stays as it is.
+// see records that the list has the object of the key unchanged.
 func (l *load) see(k kube.Key) {
 	if h, ok := l.held[k]; ok {
 		h.seen = true
@@ -34,8 +34,8 @@ func (l *load) see(k kube.Key) {
 	}
 }
 
-// reload commits that the history is lost, with what is pending: whoever goes on from here
-// lists, even if the server seems to be where it was.
+// reload commits the pending records, and that the history is lost: the next Runner lists,
+// even if the server's revision is that of the position.
 func (s *session) reload(ctx context.Context, cause string) error {
 	s.next.Phase, s.next.Cause = Loading, cause
 	if cause == CauseRestored {
@@ -44,7 +44,7 @@ func (s *session) reload(ctx context.Context, cause string) error {
 	return s.flush(ctx)
 }
 
-// begin starts a load, which RESTART announces: an unfinished one is forgotten.
+// begin starts a load after RESTART, and drops an unfinished one.
 func (s *session) begin(ctx context.Context, cause error) error {
 	if s.next.Phase == Live {
 		why := CauseExpired
@@ -54,7 +54,7 @@ func (s *session) begin(ctx context.Context, cause error) error {
 		if err := s.reload(ctx, why); err != nil {
 			return err
 		}
-	} else if err := s.flush(ctx); err != nil { // so that the table holds it
+	} else if err := s.flush(ctx); err != nil { // so that the table has all records
 		return err
 	}
 	held, err := s.held(ctx)
@@ -65,7 +65,7 @@ func (s *session) begin(ctx context.Context, cause error) error {
 	return nil
 }
 
-// listed takes an object of the list.
+// listed compares an object of the list with the table.
 func (s *session) listed(ctx context.Context, ev event) error {
 	l := s.load
 	rec, selected := s.record(ev)
@@ -82,8 +82,8 @@ func (s *session) listed(ctx context.Context, ev event) error {
 	h, ok := l.held[ev.Key]
 	same := ok && h.uid == ev.UID && h.epoch == s.next.Epoch
 	// In the epoch of the position the table holds everything that existed at its
-	// revision. An older state, or an old object that is not there, is a server that
-	// went back in time, or a table that has lost rows.
+	// revision. If the list has an older state, or an old object that the table does not
+	// have, the server was restored, or the table has lost rows.
 	old := !ok && s.next.Cause == CauseExpired && !ev.Revision.Newer(s.next.Revision) && ev.Revision.Ordered() && s.next.Revision.Ordered()
 	switch {
 	case same && h.revision == ev.Revision:
@@ -106,7 +106,7 @@ func (s *session) listed(ctx context.Context, ev event) error {
 	return s.add(ctx, rec)
 }
 
-// vanished is the record of the deletion of an object that a list no longer has.
+// vanished returns the record of the deletion of an object that is missing in a list.
 func (s *session) vanished(k kube.Key, h heldObject) Record {
 	rec := s.blank()
 	rec.Type, rec.ID = Deleted, DeletionID(rec.Cluster, rec.Epoch, h.uid)
@@ -118,16 +118,16 @@ func sortedKeys(held map[kube.Key]heldObject) []kube.Key {
 	return slices.SortedFunc(maps.Keys(held), kube.Key.Compare)
 }
 
-// complete ends the load, which SYNCED at a revision announces: what the table holds and
-// the list does not is gone, and the table is the collection as of that revision.
+// complete ends the load after SYNCED at a revision: objects of the table that the list does
+// not have are deleted, and the table is the collection at that revision.
 func (s *session) complete(ctx context.Context, rev kube.Revision) error {
 	l := s.load
 	if l == nil {
 		return fmt.Errorf("%s: the end of a list that did not begin: %w", s.o.Scope, errListAgain)
 	}
 	if s.inconsistent || l.newest.Newer(rev) {
-		// What such a list does not have may have been deleted after rev, and its last
-		// changes would come once more.
+		// Objects that such a list does not have may have been deleted after rev, and the
+		// watch would deliver their last changes again.
 		s.unpaged, s.load = true, nil
 		return fmt.Errorf("%s: the list is not of one snapshot: %w", s.o.Scope, errListAgain)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// blank returns a record with what all records of the session have.
+// blank returns a record with the members that are equal in all records of the session.
 func (s *session) blank() Record {
 	return Record{
 		Cluster: s.o.Scope.Cluster, Group: s.o.Scope.Resource.Group, Resource: s.o.Scope.Resource.Plural, Shard: s.o.Scope.Shard,
@@ -20,7 +20,7 @@ func (s *session) blank() Record {
 }
 
 // record returns the record of an event, and whether the object is selected by
-// Options.Where. An object that cannot be read is taken for selected.
+// Options.Where. An object that cannot be read counts as selected.
 func (s *session) record(ev event) (rec Record, selected bool) {
 	rec = s.blank()
 	rec.Namespace, rec.Name, rec.UID, rec.Revision = ev.Key.Namespace, ev.Key.Name, ev.UID, ev.Revision
@@ -50,7 +50,7 @@ func (s *session) record(ev event) (rec Record, selected bool) {
 	return rec, true
 }
 
-// quarantine marks a record whose object could not be read. A deletion stays one.
+// quarantine marks a record whose object could not be read. A deletion keeps its type.
 func (s *session) quarantine(rec Record, err error) Record {
 	rec.Object, rec.Labels = nil, nil
 	if rec.Type != Deleted {
@@ -60,7 +60,7 @@ func (s *session) quarantine(rec Record, err error) Record {
 	return rec
 }
 
-// fill sets the object of rec, redacted, projected and within the limit.
+// fill sets the object of rec after redaction and projection, trimmed to the limit.
 func (s *session) fill(rec *Record, o codec.Raw) error {
 	rec.Labels = o.GetLabels()
 	if s.o.Scope.Resource.Group == "" && s.o.Scope.Resource.Plural == kube.Secrets.Plural && !s.o.ShowSecrets {
@@ -84,8 +84,8 @@ func (s *session) fill(rec *Record, o codec.Raw) error {
 	return nil
 }
 
-// trim leaves of an object its metadata without annotations, or nothing if even that is
-// above the limit.
+// trim reduces an object to its metadata without annotations, or removes it if the metadata
+// is larger than the limit too.
 func (s *session) trim(rec *Record, o codec.Raw) error {
 	var part struct {
 		APIVersion string    `json:"apiVersion"`

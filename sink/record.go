@@ -7,20 +7,20 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Type is what a record says happened.
+// Type is the type of a record.
 type Type string
 
 // Types of records.
 const (
 	Added       Type = "ADDED"       // the object exists, and the table did not hold it
 	Modified    Type = "MODIFIED"    // the object changed, and the table held it
-	Deleted     Type = "DELETED"     // the object is gone
-	Left        Type = "LEFT"        // the object exists but is selected no longer
-	Gap         Type = "GAP"         // what happened after From and up to To, and vanished, is unknown
+	Deleted     Type = "DELETED"     // the object was deleted
+	Left        Type = "LEFT"        // the object exists but is no longer selected
+	Gap         Type = "GAP"         // changes after From and up to To may be missing in the history
 	Quarantined Type = "QUARANTINED" // the state of the object could not be read or stored; Reason says why
 )
 
-// Phase says whether the table is complete.
+// Phase is whether the table is complete.
 type Phase string
 
 // Phases of a position.
@@ -29,18 +29,18 @@ const (
 	Live    Phase = "LIVE"    // the table is the collection as of the position's revision
 )
 
-// RecordVersion is the version of the JSON form of a Record. New members may come
-// without a new version; members do not vanish or change their meaning within one.
+// RecordVersion is the version of the JSON form of a Record. Members may be added without a
+// new version; they are not removed and do not change their meaning.
 const RecordVersion = 1
 
-// Record is one entry of the log. Its JSON form is what sinks without columns write.
+// Record is one entry of the history. Sinks without columns write its JSON form.
 //
 // The members map to CloudEvents 1.0: id is ID, type "io.listwatch." and Type in lower
 // case, source "/clusters/" and Cluster, subject Resource, Namespace and Name, time
 // Time, data Object.
 type Record struct {
-	// ID is the same for the same state for ever, however it was learnt; see RecordID.
-	// No two records of one history have the same ID.
+	// ID depends only on the state of the object, and not on whether an event or a list
+	// showed it; see RecordID. No two records of one history have the same ID.
 	ID   string `json:"id"`
 	Type Type   `json:"type"`
 
@@ -54,35 +54,35 @@ type Record struct {
 	Namespace string        `json:"namespace,omitempty"`
 	Name      string        `json:"name,omitempty"` // empty in GAP
 	UID       string        `json:"uid,omitempty"`
-	Revision  kube.Revision `json:"revision,omitempty"` // empty in GAP, and in DELETED that a list taught
+	Revision  kube.Revision `json:"revision,omitempty"` // empty in GAP, and in DELETED and LEFT if Synthetic
 	Epoch     int64         `json:"epoch"`
 
-	Time  time.Time `json:"time"` // when the Runner learnt of it, in UTC
+	Time  time.Time `json:"time"` // when the Runner received it, in UTC
 	Phase Phase     `json:"phase"`
 
-	// Synthetic records are the differences that a list taught, not events. Initial
-	// ones are of the first list of the collection.
+	// Synthetic is set if the record is not an event, but a difference that a list showed.
+	// Initial is set if it is from the first list of the collection.
 	Synthetic bool `json:"synthetic,omitempty"`
 	Initial   bool `json:"initial,omitempty"`
 
-	// Object is the state, after redaction and projection: the last one in DELETED and
-	// LEFT, where it is missing if a list taught the record. Labels are its labels.
+	// Object is the state, after redaction and projection. In DELETED and LEFT it is the last
+	// state, and is missing if the record is Synthetic. Labels are its labels.
 	Object json.RawMessage   `json:"object,omitempty"`
 	Labels map[string]string `json:"labels,omitempty"`
 
-	// Trimmed says that Object was above the limit in bytes, and has only its
-	// apiVersion, kind and metadata without annotations, or nothing.
+	// Trimmed is set if Object was larger than Options.MaxObject: it then has only
+	// apiVersion, kind and metadata without annotations, or is missing.
 	Trimmed bool `json:"trimmed,omitempty"`
 
-	From   kube.Revision `json:"from,omitempty"`   // GAP: history is complete up to it
-	To     kube.Revision `json:"to,omitempty"`     // GAP: the state is known as of it
+	From   kube.Revision `json:"from,omitempty"`   // GAP: the history is complete up to this revision
+	To     kube.Revision `json:"to,omitempty"`     // GAP: the history continues with the state at this revision
 	Reason string        `json:"reason,omitempty"` // GAP, QUARANTINED: why
 }
 
 // Key returns the key of the object.
 func (r *Record) Key() kube.Key { return kube.Key{Namespace: r.Namespace, Name: r.Name} }
 
-// Size returns about how many bytes the record has.
+// Size returns the approximate size of the record in bytes.
 func (r *Record) Size() int {
 	n := 256 + len(r.Object) + len(r.Namespace) + 2*len(r.Name) + len(r.UID) + len(r.Reason)
 	for k, v := range r.Labels {
@@ -100,13 +100,13 @@ type Row struct {
 	Epoch           int64
 	APIVersion      string
 	Labels          map[string]string
-	Object          json.RawMessage // nil in ModeHistory, and where Quarantined says why
+	Object          json.RawMessage // nil in ModeHistory, and if Quarantined is set
 	Trimmed         bool
-	Quarantined     string
+	Quarantined     string // why the object could not be read or stored; empty = it could
 }
 
-// RowOf returns the row that r, of type ADDED, MODIFIED or QUARANTINED, leaves in the
-// table.
+// RowOf returns the row of the table after r, which has type ADDED, MODIFIED or
+// QUARANTINED.
 func RowOf(r *Record) Row {
 	row := Row{
 		Group: r.Group, Resource: r.Resource, Namespace: r.Namespace, Name: r.Name, UID: r.UID,

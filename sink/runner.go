@@ -17,8 +17,8 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// Options say what a Runner moves where. Client, Sink and Scope are needed; the zero
-// value of the others is the recommended setting.
+// Options of a Runner. Client, Sink and Scope are required; the zero value of the others is
+// the recommended setting.
 type Options struct {
 	Client *client.Client
 	Sink   Sink
@@ -31,37 +31,38 @@ type Options struct {
 	BatchBytes   int
 	FlushAfter   time.Duration
 
-	// BookmarkEvery is the least time between two commits that only move the position.
+	// BookmarkEvery is the shortest time between two commits without records, which only
+	// advance the position.
 	// Default 30 s.
 	BookmarkEvery time.Duration
 
-	// CommitTimeout bounds Open and Commit. Default 30 s. When the context of Run ends, a
-	// commit gets 3 seconds more.
+	// CommitTimeout limits each Open and Commit. Default 30 s. When the context of Run ends,
+	// a commit may take 3 seconds more.
 	CommitTimeout time.Duration
 
 	// Where, if set, selects objects on the client; Scope.Where must identify it. An
-	// object for which it fails is not selected, and reported to Trace.Skipped.
+	// object for which it fails is not selected, and is reported to Trace.Skipped.
 	Where func(codec.Raw) (bool, error)
 
-	// Project, if set, makes of an object the JSON that is stored; Scope.Project must
+	// Project, if set, returns the JSON that is stored for an object; Scope.Project must
 	// identify it. An object for which it fails is quarantined.
 	Project func(codec.Raw) ([]byte, error)
 
-	// MaxObject is the largest object that is stored, in bytes, after projection; of a
-	// larger one only the metadata is. Default: the limit of a Sink that has a method
-	// MaxObject() int, no limit below MaxItem of the engine otherwise.
+	// MaxObject is the size in bytes, after projection, of the largest object that is stored
+	// as a whole. Of a larger one only the metadata is stored: see Record.Trimmed. Default:
+	// that of the Sink, if it has a method MaxObject() int, otherwise no limit.
 	MaxObject int
 
 	// ShowSecrets stores the values of Secrets. By default they are redacted, with their
 	// last-applied annotations.
 	ShowSecrets bool
 
-	// Leading, if set, is asked before each Open, which takes possession of the scope in
-	// the sink: lease.Elector.IsLeader. Where it is false Run ends with ErrFenced.
+	// Leading, if set, is called before each Open, which takes over the scope in the sink. If
+	// it returns false, Run ends with ErrFenced. An example is lease.Elector.IsLeader.
 	Leading func() bool
 
 	Trace  Trace
-	Logger *slog.Logger // of what a person should know: retries, gaps, quarantine; nil = slog.Default
+	Logger *slog.Logger // gets retries, gaps and quarantined objects; default: slog.Default
 }
 
 // Trace is a set of hooks, each of which may be nil. They are called in the goroutines of
@@ -70,12 +71,12 @@ type Trace struct {
 	Opened      func(Position)
 	Committed   func(Committed)
 	Retrying    func(err error, wait time.Duration)
-	Skipped     func(kube.Key, error) // an object that is not in the table, and why
+	Skipped     func(kube.Key, error) // an object that is not written: Where failed, or it cannot be identified
 	Listed      func(list.Progress)
 	Interrupted func(watch.Interruption)
 }
 
-// Committed describes a commit that was done.
+// Committed describes a commit that succeeded.
 type Committed struct {
 	Position Position
 	Records  int
@@ -85,13 +86,13 @@ type Committed struct {
 	Took     time.Duration
 }
 
-// Status is what a Runner is doing.
+// Status is the state of a Runner.
 type Status struct {
-	Position Position      // as committed last; zero before the first Open
-	Seen     kube.Revision // the newest that the server has sent
-	Pending  time.Time     // when the oldest record that is not committed came; zero = none
-	Contact  time.Time     // when the server was last heard from
-	Err      error         // why nothing is moved at present; nil if all is well
+	Position Position      // last committed; zero before the first Open
+	Seen     kube.Revision // latest that the server has sent
+	Pending  time.Time     // arrival of the oldest record that is not committed; zero = none
+	Contact  time.Time     // when the server last sent anything
+	Err      error         // why nothing can be committed now; nil = no failure
 }
 
 // Live reports whether the table is complete and commits succeed.
@@ -105,8 +106,8 @@ func (s Status) Lag(now time.Time) time.Duration {
 	return max(0, now.Sub(s.Pending))
 }
 
-// Runner moves one scope into a sink. One goroutine reads the watch and another commits;
-// between the two there is no queue, so that a slow sink slows the watch.
+// Runner writes one scope into a sink. One goroutine reads the watch and another commits.
+// There is no queue between them, so a slow sink slows the watch.
 type Runner struct {
 	o     Options
 	col   client.Collection[codec.Raw]
@@ -116,10 +117,10 @@ type Runner struct {
 	status Status
 }
 
-// shutdownGrace is how much longer than the context of Run a commit may take.
+// shutdownGrace is how long a commit may continue after the context of Run has ended.
 const shutdownGrace = 3 * time.Second
 
-// NewRunner checks o and returns a Runner that has done nothing yet.
+// NewRunner checks o and returns a Runner. It sends no request.
 func NewRunner(o Options) (*Runner, error) {
 	if o.Sink == nil {
 		return nil, errors.New("sink: Options.Sink is missing")
@@ -127,7 +128,7 @@ func NewRunner(o Options) (*Runner, error) {
 	return newRunner(o)
 }
 
-// newRunner is NewRunner without a sink, for who only reads the collection.
+// newRunner is NewRunner without a sink, for callers that only read the collection.
 func newRunner(o Options) (*Runner, error) {
 	switch {
 	case o.Client == nil:
@@ -171,7 +172,7 @@ func positive[T int | time.Duration](v *T, otherwise T) {
 	}
 }
 
-// Status returns what the Runner is doing now.
+// Status returns the state of the Runner.
 func (r *Runner) Status() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -184,16 +185,17 @@ func (r *Runner) note(f func(*Status)) {
 	f(&r.status)
 }
 
-// Run opens the scope in the sink, and moves what the server has and what changes there
-// into it until ctx ends, whose cause it returns then, after a last commit.
+// Run opens the scope in the sink and writes the objects of the server and their changes
+// until ctx ends. Then it commits once more and returns the cause of ctx.
 //
-// It ends before that with ErrFenced, where another process has opened the scope;
-// with ErrRefused, where the sink cannot take the scope; and with the error of the watch
-// that no retry can mend, such as a selector that the server does not know. After any
-// other failure it opens the scope again, with pauses that grow up to 30 seconds.
+// It ends earlier with ErrFenced if another process has opened the scope, with ErrRefused if
+// the sink does not accept the scope, and with an error of the watch that no retry can
+// resolve, such as a selector that the server does not support. After any other failure it
+// opens the scope again, with pauses that grow up to 30 seconds. While the scope is paused it
+// waits; see [Pause].
 func (r *Runner) Run(ctx context.Context) error { return r.repeat(ctx, r.possess) }
 
-// repeat calls f until it succeeds, or fails in a way that no retry can mend.
+// repeat calls f until it succeeds, or fails with an error that no retry can resolve.
 func (r *Runner) repeat(ctx context.Context, f func(context.Context) (progress bool, err error)) error {
 	for failures := 0; ; {
 		if r.o.Leading != nil && !r.o.Leading() {
@@ -205,6 +207,21 @@ func (r *Runner) repeat(ctx context.Context, f func(context.Context) (progress b
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
+		}
+		if errors.Is(err, ErrFenced) || errors.Is(err, errPaused) {
+			again, ended := r.released(ctx)
+			if ended != nil {
+				return context.Cause(ctx)
+			}
+			if again {
+				if err := wait.For(ctx, backoff(1)); err != nil {
+					return err
+				}
+				continue
+			}
+			if errors.Is(err, errPaused) {
+				err = fmt.Errorf("%s: resumed, and opened by another: %w", r.o.Scope, ErrFenced)
+			}
 		}
 		if final := (*finalError)(nil); errors.Is(err, ErrFenced) || errors.Is(err, ErrRefused) || errors.As(err, &final) {
 			return err
@@ -224,7 +241,7 @@ func (r *Runner) repeat(ctx context.Context, f func(context.Context) (progress b
 	}
 }
 
-// finalError is an error of the watch that no retry can mend.
+// finalError is an error of the watch that no retry can resolve.
 type finalError struct{ err error }
 
 func (e *finalError) Error() string { return e.err.Error() }
@@ -248,12 +265,14 @@ func (r *Runner) open(ctx context.Context) (*session, error) {
 	if f := r.o.Trace.Opened; f != nil {
 		f(pos)
 	}
-	pos.Scope = r.o.Scope
+	if pos.Scope = r.o.Scope; pos.Control == Paused {
+		return nil, errPaused
+	}
 	return &session{Runner: r, known: known, pos: pos, next: pos, first: pos.Sequence}, nil
 }
 
-// possess opens the scope and follows the collection until something fails. It reports
-// whether anything was committed.
+// possess opens the scope and follows the collection until a failure. It reports whether
+// anything was committed.
 func (r *Runner) possess(ctx context.Context) (progress bool, err error) {
 	s, err := r.open(ctx)
 	if err != nil {

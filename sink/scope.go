@@ -11,53 +11,68 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Mode says what a sink keeps.
+// Mode selects what a sink stores.
 type Mode string
 
 // Values of Mode.
 const (
 	ModeBoth    Mode = ""        // the table and the history
-	ModeTable   Mode = "table"   // the table; of the history GAP and QUARANTINED only
-	ModeHistory Mode = "history" // the history; rows of the table have no object
+	ModeTable   Mode = "table"   // the table, and of the history only GAP and QUARANTINED records
+	ModeHistory Mode = "history" // the history, and a table whose rows have no object
 )
 
-// Scope is what one position covers: a selection of one resource of one cluster, or a
-// shard of it.
+// Scope is the set of objects of one position: a selection of one resource of one cluster, or
+// a shard of it.
 type Scope struct {
-	// Cluster names the cluster for ever: the UID of the namespace kube-system is the
-	// custom, a context's name is not fit.
+	// Cluster is a permanent name of the cluster. Use the UID of the namespace kube-system
+	// (cache.ClusterID), not the name of a context, which may change.
 	Cluster string
 
-	// Resource is what is watched. Group and Plural identify it; the Version is that
-	// of the objects, and may change.
+	// Resource is the watched resource. Group and Plural identify it; Version is that of
+	// the stored objects, and may change.
 	Resource kube.Resource
 
-	// The selection: a sink refuses another one for the same table, unless Rescope is
-	// set. Namespace "" is all. Labels and Fields are selectors for the server. Where
-	// and Project are the texts of Options.Where and Options.Project.
+	// These fields are the selection. A sink refuses another selection for the same table
+	// unless Rescope is set. Namespace "" selects all namespaces. Labels and Fields are
+	// selectors for the server. Where and Project identify Options.Where and Options.Project.
 	Namespace string
 	Labels    string
 	Fields    string
 	Where     string
 	Project   string
 
-	// Shard is one of 0 to Shards-1, Shards at least 1; 0 means 1. The number is fixed
-	// when the table is made. See ShardOf.
+	// Shard is a number from 0 to Shards-1; see ShardOf. Shards is the number of shards, 0 = 1.
+	// It is fixed when the table is created; see Resharder.
 	Shard  int
 	Shards int
 
 	Mode Mode
 
-	// Rescope replaces the selection of the table by this one: the epoch is raised, the
-	// collection is listed, and records of type LEFT say what is no longer selected.
+	// Rescope replaces the selection of the table by this one: the epoch is increased, the
+	// collection is listed, and objects that are no longer selected get a LEFT record.
 	Rescope bool
+
+	// Release is set by Pause, Resume and Backfill: a Runner that their Open fences may open
+	// the scope again. See Control.
+	Release bool
+}
+
+// Opened returns the Control that Open stores if it was c before.
+func (s Scope) Opened(c Control) Control {
+	switch {
+	case c == Paused:
+		return Paused
+	case s.Release:
+		return Released
+	}
+	return ""
 }
 
 // Count returns the number of shards, at least 1.
 func (s Scope) Count() int { return max(1, s.Shards) }
 
-// Selection returns the selection as text: that of two scopes is equal if and only if
-// they select the same, in the same form.
+// Selection returns the selection as text, which is equal for two scopes if and only if their
+// selections and modes are equal.
 func (s Scope) Selection() string {
 	b, err := json.Marshal(selection{s.Namespace, s.Labels, s.Fields, s.Where, s.Project, s.Mode})
 	if err != nil {
@@ -75,7 +90,7 @@ type selection struct {
 	Mode      Mode   `json:"mode,omitempty"`
 }
 
-// Select sets the selection to what Selection returned.
+// Select sets the selection from a text that Selection returned.
 func (s *Scope) Select(text string) error {
 	var l selection
 	if err := json.Unmarshal([]byte(text), &l); err != nil {
@@ -85,7 +100,7 @@ func (s *Scope) Select(text string) error {
 	return nil
 }
 
-// String names the scope for people: "deployments.apps" or "pods shard 1 of 3".
+// String returns a name for people, such as "deployments.apps" or "pods shard 1 of 3".
 func (s Scope) String() string {
 	if s.Count() == 1 {
 		return s.Resource.GroupResource()
@@ -108,86 +123,100 @@ func (s Scope) check() error {
 	return nil
 }
 
-// Position says how far a sink has come with a scope.
+// Position is the progress of a sink in a scope.
 type Position struct {
 	Scope Scope
 
-	// Revision is where to watch from: the sink holds all that happened up to it. Empty
-	// until the first list is complete. In phase LOADING it is where the history ended
-	// that was lost, and a watch from it would not help: list again.
+	// Revision is the revision from which to watch: the sink has all changes up to it. It is
+	// empty until the first list is complete. In phase LOADING it is the end of the complete
+	// history, and the collection must be listed again.
 	Revision kube.Revision
 
-	// Generation counts the calls of Open, Sequence the commits. See Sink.
+	// Generation counts the calls of Open, and Sequence the commits. See Sink.
 	Generation int64
 	Sequence   int64
 
-	// Epoch is raised when the server went back in time, and when the table is written
-	// again for another selection. It is part of each record's id.
+	// Epoch is increased after the server was restored to an earlier state, by a Backfill, and
+	// when the table is written again for another selection. It is part of each record's ID.
 	Epoch int64
 
 	Phase Phase
-	Cause string // LOADING: why the history before is lost; empty for the first list
+	Cause string // in phase LOADING, why the collection is listed again; empty for the first list
 
-	Time time.Time // of the commit, by the clock of the Runner
+	Time time.Time // of the commit, by the Runner's clock
+
+	Control Control
 }
 
-// Held is an object that the table of a sink holds.
+// Control is a request of Pause, Resume, Backfill or Reshard to the Runners of a scope.
+type Control string
+
+// Values of Control.
+const (
+	Paused   Control = "paused"   // no Runner commits to the scope
+	Released Control = "released" // a Runner that was fenced may open the scope; Open resets it
+
+	// Resharding means that Reshard has begun and has not ended. Open refuses the scope until
+	// a Reshard has succeeded.
+	Resharding Control = "resharding"
+)
+
+// Held is an object in the table of a sink.
 type Held struct {
 	Key      kube.Key
 	UID      string
 	Revision kube.Revision
-	Epoch    int64 // of the record that wrote it last
+	Epoch    int64 // of the last record of the object
 }
 
-// Known iterates the objects that the table of a sink holds for a scope, in any order,
-// as of the last commit when the iteration begins. It may be called again. Of a shard it
-// yields that shard's objects only. An error is the last element. The caller commits
-// nothing to the scope before the iteration has ended.
+// Known iterates over the objects of a scope in the table of a sink, in any order, as of the
+// last commit before the iteration. For a shard it yields only that shard's objects. It may be
+// called again. An error is the last element. The caller must not commit to the scope during
+// the iteration.
 type Known func(ctx context.Context) iter.Seq2[Held, error]
 
-// Sink is a system that records are committed to. A sink serves many scopes at once;
-// the calls for one scope come one at a time.
+// Sink is a system to which records are committed. A sink serves many scopes at a time. A
+// Runner makes one call at a time; another Runner, or Pause, may open the scope meanwhile.
 //
-// Sinks of this module pass the suite of package sinktest.
+// The sinks of this module pass the suite of package sinktest.
 type Sink interface {
-	// Open takes possession of a scope and returns where it stands. It adds one to the
-	// generation, in one step (compare-and-swap), so that every Commit of the former
-	// possessor fails. Of a scope that it has never seen it makes one in phase LOADING,
-	// epoch 1, generation 1, without a revision. ctx bounds Open only.
+	// Open takes over a scope and returns its position. It increments the generation by a
+	// compare-and-swap, so that every Commit of the previous owner fails. A new scope gets a
+	// position with phase LOADING, epoch 1, generation 1 and no revision. ctx limits Open only.
 	//
-	// It fails with ErrRefused where the scope contradicts what the sink holds: another
-	// selection without Scope.Rescope, another number of shards, a schema of a later
-	// version. With Rescope the stored selection becomes that of the scope, epoch grows
-	// by one, phase is LOADING and Cause is CauseRescoped; where the selection is equal
-	// Rescope does nothing. After any other error Open may be called again.
+	// Open fails with ErrRefused if the scope contradicts the stored position: another
+	// selection without Scope.Rescope, another number of shards, a Reshard that has not
+	// ended, a schema of a later version. With Rescope the sink stores the new selection,
+	// increments the epoch, and sets Phase to LOADING and Cause to CauseRescoped; if the
+	// selection is equal, Rescope has no effect. Control becomes what Scope.Opened returns.
+	// After any other error Open may be called again.
 	Open(ctx context.Context, s Scope) (Position, Known, error)
 
 	// Commit writes records to the table and the history, in their order, and p as the
-	// position of p.Scope: all of it or nothing, durably. It succeeds only where the
-	// position that the sink holds has the generation of p and the sequence of p less
-	// one.
+	// position of p.Scope, atomically and durably. It succeeds only if the stored position
+	// has p's generation, and p's sequence minus one.
 	//
-	// An error that is ErrFenced says that the position was another, and that nothing
-	// was written. After any other error it is unknown whether the commit happened:
-	// the caller opens the scope again and goes on from the position it finds. It never
-	// sends the batch again.
+	// ErrFenced means that the stored position was another one, and that nothing was
+	// written. After any other error it is unknown whether the commit happened: the caller
+	// opens the scope again and continues from the position that Open returns. It never
+	// sends the same batch again.
 	//
 	// A record that the system cannot store is not an error: the sink stores it as
 	// QUARANTINED, with the reason.
 	Commit(ctx context.Context, records []Record, p Position) error
 }
 
-// Reader reads what a Sink holds: for status, verify and the tests.
+// Reader reads what a Sink has stored, for the commands status and verify and for tests.
 type Reader interface {
-	// Positions returns the positions of all scopes, ordered.
+	// Positions returns the positions of all scopes, sorted.
 	Positions(ctx context.Context) ([]Position, error)
 
-	// Rows iterates the table of one resource, ordered by key; Version and Kind of r do
-	// not count. An error is the last element.
+	// Rows iterates over the table of one resource, sorted by key; Version and Kind of r are
+	// ignored. An error is the last element.
 	Rows(ctx context.Context, cluster string, r kube.Resource) iter.Seq2[Row, error]
 
-	// Records iterates the history of one resource in the order of the commits. An error
-	// is the last element.
+	// Records iterates over the history of one resource in the order of the commits. An
+	// error is the last element.
 	Records(ctx context.Context, cluster string, r kube.Resource) iter.Seq2[Record, error]
 
 	// Gaps returns the GAP records of a resource in the order of the commits.
@@ -198,17 +227,29 @@ var (
 	// ErrFenced means that another process has opened the scope since.
 	ErrFenced = errors.New("fenced: another process has taken over this position")
 
-	// ErrRefused means that the sink cannot take the scope as it is, however often it
-	// is asked.
+	// ErrRefused means that the sink does not accept the scope, and that a retry cannot
+	// succeed.
 	ErrRefused = errors.New("refused by the sink")
 )
 
-// Causes of a load, and reasons of a GAP.
+// Resharder is a Sink that can change the number of shards of a table.
+type Resharder interface {
+	// Reshard divides the table of a resource into another number of shards, and takes over
+	// all of them: the Runners of the old shards end, and new ones must use the new number.
+	// If the old shards are at different revisions, the Runners of the new ones list the
+	// collection and report a GAP. After an error or a crash, either nothing has changed, or
+	// Open refuses the resource until a Reshard, to any number of shards, has succeeded.
+	Reshard(ctx context.Context, cluster string, r kube.Resource, shards int) error
+}
+
+// Causes in a Position, and reasons of a GAP.
 const (
 	CauseExpired    = "the server no longer had the history"
 	CauseRestored   = "the server was restored to an earlier state"
 	CauseRescoped   = "the selection was changed"
 	CauseNotServed  = "the server did not serve the resource"
 	CauseDisorder   = "the server sent events out of their order"
+	CauseResharded  = "the number of shards was changed"
+	CauseBackfill   = "a backfill was requested"
 	CauseUnreadable = "the server sent an event of an object that cannot be identified"
 )

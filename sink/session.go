@@ -15,7 +15,7 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// session is the possession of a scope from one Open to the next. It is for one goroutine.
+// session is the use of a scope from one Open to the next. It is for one goroutine.
 type session struct {
 	*Runner
 	known Known
@@ -25,20 +25,20 @@ type session struct {
 	next    Position // as it will be when pending is committed
 	pending []Record
 	bytes   int
-	oldest  time.Time // when the first of pending came
+	oldest  time.Time // arrival of the first of pending
 
 	load    *load               // nil in phase LIVE, and before RESTART
-	members map[kube.Key]string // with Options.Where only: UIDs of what the table holds
+	members map[kube.Key]string // with Options.Where only: the UIDs of the objects in the table
 
 	unpaged      bool // the next list comes in one page
-	inconsistent bool // the list under way is not of one snapshot
+	inconsistent bool // the pages of the current list are not of one snapshot
 }
 
-// errListAgain means that what was seen cannot be used, and that the collection must be
-// listed again.
+// errListAgain means that the received events cannot be used, and that the collection must
+// be listed again.
 var errListAgain = errors.New("list again")
 
-// event is what the reader hands to the session.
+// event is an event that the reader sends to the session.
 type event struct {
 	watch.Event[codec.Raw]
 	err    error
@@ -47,10 +47,10 @@ type event struct {
 
 var errUnidentified = errors.New("the object has no name, UID or resource version")
 
-// identified reports whether it is known whose event it is.
+// identified reports whether the event names its object.
 func (ev *event) identified() bool { return ev.Key.Name != "" && ev.UID != "" && ev.Revision != "" }
 
-// recall learns which objects the table holds, where they must be known.
+// recall reads which objects the table holds, if the session needs that.
 func (s *session) recall(ctx context.Context) error {
 	if s.o.Where == nil {
 		return nil
@@ -65,11 +65,11 @@ func (s *session) recall(ctx context.Context) error {
 	return nil
 }
 
-// follow watches from the position and commits what comes until something fails or ctx
-// ends. What is pending then is committed if the failure is not the sink's.
+// follow watches from the position and commits the events until a failure, or ctx ends. Then
+// it commits the pending records, unless the sink has failed.
 func (s *session) follow(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
-	events := make(chan event) // without a buffer: while the session commits, nobody reads
+	events := make(chan event) // without a buffer: while the session commits, the watch is not read
 	done := make(chan error, 1)
 	w := s.watcher(ctx, events)
 	go func() { done <- s.read(ctx, w, events) }()
@@ -101,8 +101,8 @@ func (s *session) follow(ctx context.Context) error {
 	}
 }
 
-// watcher returns what follow reads: from the position where the table is complete, else
-// a list. The pages of it are events, too.
+// watcher returns the source of follow: a watch from the position if the table is complete,
+// otherwise a list and then a watch. Each page of the list is reported as an event too.
 func (s *session) watcher(ctx context.Context, events chan<- event) *watch.Watcher[codec.Raw] {
 	// A list in pages shows one snapshot; a stream of initial objects may begin with an
 	// older state than the table has.
@@ -121,8 +121,8 @@ func (s *session) watcher(ctx context.Context, events chan<- event) *watch.Watch
 	return watch.New(s.col, o)
 }
 
-// interrupted notes that nothing comes from the server, and logs it once. A watch that was
-// cut is opened again at once, and only the failures after that are worth a line.
+// interrupted records that the server sends nothing, and logs it once. The first failure is
+// not logged, because a broken watch is resumed at once.
 func (s *session) interrupted(i watch.Interruption) {
 	if f := s.o.Trace.Interrupted; f != nil {
 		f(i)
@@ -137,7 +137,7 @@ func (s *session) interrupted(i watch.Interruption) {
 	}
 }
 
-// answered notes the opposite.
+// answered records that the server sends again.
 func (s *session) answered() {
 	again := false
 	s.note(func(st *Status) { again, st.Err = st.Err != nil, nil })
@@ -146,7 +146,7 @@ func (s *session) answered() {
 	}
 }
 
-// send hands ev over and reports whether ctx let it.
+// send sends ev to the session; false = ctx ended first.
 func send(ctx context.Context, events chan<- event, ev event) bool {
 	select {
 	case events <- ev:
@@ -181,7 +181,7 @@ func (s *session) read(ctx context.Context, w *watch.Watcher[codec.Raw], events 
 	return ended
 }
 
-// take adds one event to what is pending.
+// take processes one event.
 func (s *session) take(ctx context.Context, ev event) error {
 	switch {
 	case ev.paging != nil:
@@ -199,12 +199,12 @@ func (s *session) take(ctx context.Context, ev event) error {
 	case !ev.identified():
 		s.skip(ev.Key, cmpError(ev.err, errUnidentified))
 		if s.load == nil {
-			return s.loseHistory(ctx, CauseUnreadable) // a change of nobody knows what
+			return s.loseHistory(ctx, CauseUnreadable) // a change of an unknown object
 		}
-		s.load.see(ev.Key) // it exists, whatever it is
+		s.load.see(ev.Key) // the object exists, although its state is unknown
 		return nil
 	}
-	// The names are parts of the object's JSON, which they would keep in memory.
+	// Without the copies the names would keep the JSON of the whole object in memory.
 	ev.Key = kube.Key{Namespace: strings.Clone(ev.Key.Namespace), Name: strings.Clone(ev.Key.Name)}
 	ev.UID, ev.Revision = strings.Clone(ev.UID), kube.Revision(strings.Clone(string(ev.Revision)))
 	if s.load != nil {
@@ -227,7 +227,7 @@ func (s *session) skip(k kube.Key, err error) {
 	}
 }
 
-// bookmark moves the position to a revision, up to which there are no more events.
+// bookmark advances the position to a revision up to which there are no more events.
 func (s *session) bookmark(ctx context.Context, rev kube.Revision) error {
 	if s.load != nil || rev == "" || s.next.Revision.Newer(rev) {
 		return nil
@@ -239,14 +239,14 @@ func (s *session) bookmark(ctx context.Context, rev kube.Revision) error {
 	return nil
 }
 
-// changed takes an event of the watch.
+// changed records an event of the watch.
 func (s *session) changed(ctx context.Context, ev event) error {
 	if ev.Revision == s.next.Revision {
-		return nil // the server repeats itself
+		return nil // the server has sent the event before
 	}
 	if s.next.Revision.Newer(ev.Revision) {
-		// An event that was skipped and one that is repeated look alike. The
-		// history is not complete up to the position, but to before this event.
+		// The event was either skipped before, or is a repetition: they look the same. So
+		// the history is complete only up to the revision before this event.
 		if n, err := strconv.ParseUint(string(ev.Revision), 10, 64); err == nil && n > 0 {
 			s.next.Revision = kube.Revision(strconv.FormatUint(n-1, 10))
 		}
@@ -275,8 +275,8 @@ func (s *session) changed(ctx context.Context, ev event) error {
 	return s.add(ctx, rec)
 }
 
-// deleted takes a DELETED of the watch, which the server sends also for an object that has
-// left the selection.
+// deleted records a DELETED event. The server also sends one for an object that has left the
+// selection.
 func (s *session) deleted(ctx context.Context, rec Record) error {
 	rec.ID = DeletionID(rec.Cluster, rec.Epoch, rec.UID)
 	if !s.col.Labels.Empty() || !s.col.Fields.Empty() {
@@ -291,7 +291,7 @@ func (s *session) deleted(ctx context.Context, rec Record) error {
 	return s.add(ctx, rec)
 }
 
-// loseHistory goes back to phase LOADING for a cause that the watch does not know of.
+// loseHistory returns to phase LOADING for a cause that the watch cannot detect.
 func (s *session) loseHistory(ctx context.Context, cause string) error {
 	if err := s.reload(ctx, cause); err != nil {
 		return err
@@ -299,7 +299,7 @@ func (s *session) loseHistory(ctx context.Context, cause string) error {
 	return fmt.Errorf("%s: %s: %w", s.o.Scope, cause, errListAgain)
 }
 
-// get asks the server whether the object still exists, selected or not.
+// get reads whether the object still exists, whether it is selected or not.
 func (s *session) get(ctx context.Context, k kube.Key, uid string) (exists bool, err error) {
 	o, err := client.Of[kube.Partial](s.o.Client, s.o.Scope.Resource).Get(ctx, k)
 	switch {
@@ -331,7 +331,7 @@ func (s *session) add(ctx context.Context, rec Record) error {
 	return nil
 }
 
-// flush commits what is pending, and the position if it has moved.
+// flush commits the pending records, and the position if it has advanced.
 func (s *session) flush(ctx context.Context) error {
 	if s.next == s.pos && len(s.pending) == 0 {
 		return nil
@@ -363,7 +363,7 @@ func (s *session) flush(ctx context.Context) error {
 	return nil
 }
 
-// bound returns a context that outlives ctx by shutdownGrace, and lasts for at most d.
+// bound returns a context that ends shutdownGrace after ctx, and after d at the latest.
 func bound(ctx context.Context, d time.Duration) (context.Context, func()) {
 	c, cancel := context.WithTimeout(context.WithoutCancel(ctx), d)
 	stop := context.AfterFunc(ctx, func() {

@@ -18,7 +18,7 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// Difference is an object of which the table says something else than the cluster.
+// Difference is an object that is not the same in the table and in the cluster.
 type Difference struct {
 	Key     kube.Key
 	Problem string        // what differs, for people
@@ -26,21 +26,21 @@ type Difference struct {
 	Cluster kube.Revision // in the list; empty if it is not there
 }
 
-// Verification is what Verify found.
+// Verification is the result of Verify.
 type Verification struct {
 	Objects     int           // in the list
-	Quarantined int           // of them, those that cannot be read or stored, which are no differences
+	Quarantined int           // of these, objects that cannot be read or stored; they are no differences
 	Revision    kube.Revision // of the list
 	Position    kube.Revision // of the table when it was compared: the oldest of its shards
-	Behind      bool          // the table did not reach the list: its differences may be changes that are not committed yet
+	Behind      bool          // the table did not reach the list: differences may be changes that are not yet committed
 	Differences []Difference  // ordered by key
 }
 
-// Verify lists the collection, waits until the sink's position has reached the list, for
-// wait at most, and compares the table with the list, object by object. Of an object that
-// was trimmed or quarantined, and in ModeHistory, it compares UID and revision. It opens
-// no scope, and disturbs nobody who writes. Of o it takes Client, Scope, all shards of it,
-// Where, Project, MaxObject and ShowSecrets.
+// Verify lists the collection, waits until the sink's position has reached the list, but not
+// longer than wait, and compares the table with the list, object by object. If an object was
+// trimmed or quarantined, and in ModeHistory, it compares only UID and revision. It opens no
+// scope, so Runners continue. It uses the fields Client, Scope (with all shards), Where,
+// Project, MaxObject and ShowSecrets of o.
 func Verify(ctx context.Context, o Options, from Reader, wait time.Duration) (Verification, error) {
 	o.Scope.Shard = 0
 	r, err := newRunner(o)
@@ -85,8 +85,8 @@ func Verify(ctx context.Context, o Options, from Reader, wait time.Duration) (Ve
 	return v, nil
 }
 
-// listing returns the rows that the table should have, and as of which revision. Of an object
-// that cannot be read they have the same identity as the Runner's.
+// listing returns the rows that the table should have, and the revision of the list. An object
+// that cannot be read has the same identity as in the Runner's records.
 func (s *session) listing(ctx context.Context) (map[kube.Key]Row, kube.Revision, error) {
 	want := map[kube.Key]Row{}
 	lister := list.New(s.col, list.Options{})
@@ -143,9 +143,9 @@ func reach(ctx context.Context, from Reader, s Scope, rev kube.Revision, atMost 
 	}
 }
 
-// differs says how a row of the table contradicts the list at a revision, empty for not.
-// What is newer than the list was changed since; what has no UID in the list, no Runner
-// stores.
+// differs returns how a row of the table differs from the list at a revision; "" = it does not.
+// A row that is newer than the list was changed since. A Runner does not store an object that
+// has no UID in the list.
 func differs(row, listed Row, ok bool, at kube.Revision, mode Mode) string {
 	switch {
 	case row.Revision.Newer(at), ok && listed.UID == "":

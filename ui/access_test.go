@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/internal/reviews"
 	"github.com/listwatch/listwatch/kube"
-	"github.com/listwatch/listwatch/ui/internal/review"
 )
 
 // reviewed has the server answer reviews: it accepts the token of jane, who may see all
@@ -40,7 +40,7 @@ func (w *world) reviewed() (revoke func()) {
 			w.Error(err)
 		}
 	}
-	w.srv.On(apitest.Match{Path: review.TokenReviews.Path("")}, func(rw http.ResponseWriter, r *http.Request) {
+	w.srv.On(apitest.Match{Path: reviews.Tokens.Path("")}, func(rw http.ResponseWriter, r *http.Request) {
 		var in struct{ Spec struct{ Token string } }
 		decode(r, &in)
 		status := map[string]any{"authenticated": false}
@@ -49,7 +49,7 @@ func (w *world) reviewed() (revoke func()) {
 		}
 		answer(status)(rw, r)
 	})
-	w.srv.On(apitest.Match{Path: review.AccessReviews.Path("")}, func(rw http.ResponseWriter, r *http.Request) {
+	w.srv.On(apitest.Match{Path: reviews.Accesses.Path("")}, func(rw http.ResponseWriter, r *http.Request) {
 		var in struct {
 			Spec struct {
 				User               string
@@ -91,6 +91,7 @@ func TestEachPersonSeesWhatTheServerAllows(t *testing.T) {
 			"api/list?type=pods": 200, "api/list?type=secrets": 403, "api/list?type=nodes": 403,
 			"api/object?type=pods&ns=shop&name=a": 200, "api/object?type=pods&ns=bank&name=vault": 403, "api/history?type=pods&ns=bank&name=vault": 403,
 			"api/logs?ns=bank&name=vault": 403, "api/tree?type=pods&ns=bank&name=vault": 403, "api/events?type=pods&ns=bank&name=vault": 403,
+			"api/managers?type=pods&ns=shop&name=a": 200, "api/managers?type=pods&ns=bank&name=vault": 403, "api/diff?type=pods&ns=bank&name=vault&a=1&b=2": 403,
 		} {
 			if rec := p.do("GET", path, ""); rec.Code != code {
 				t.Errorf("%s: %d %s, want %d", path, rec.Code, rec.Body, code)

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -44,13 +45,14 @@ func (c *change) wire() wireChange {
 
 // choice says which changes are wanted.
 type choice struct {
-	types      []string // empty = all
-	namespaces filter
-	words      []string
+	types  []string // empty = all
+	filter filter
 }
 
 func (a *activity) choice() choice {
-	return choice{a.Types, filter{namespaces: namespaces(a.NS)}, strings.Fields(strings.ToLower(a.Text))}
+	f := filter{namespaces: namespaces(a.NS)}
+	f.search(a.Text)
+	return choice{a.Types, f}
 }
 
 // check limits the texts of a choice, which each change is compared to.
@@ -72,14 +74,20 @@ func (w *choice) wants(c *change) bool {
 	if len(w.types) > 0 && !slices.Contains(w.types, c.kind.id) {
 		return false
 	}
+	texts, words := []string{c.kind.id, c.op, c.what, c.by, "", ""}, w.filter.words
 	if c.life == nil {
-		return len(w.words) == 0
-	}
-	if !w.namespaces.in(c.life.key.Namespace) {
+		words = nil // what was missed in a gap may be what is searched for
+	} else if texts[4], texts[5] = c.life.key.Name, c.life.key.Namespace; !w.filter.in(texts[5]) {
 		return false
 	}
-	for _, word := range w.words {
-		if !fold(c.life.key.Name, word) && !fold(c.life.key.Namespace, word) && !fold(c.what, word) && !fold(c.by, word) && !fold(c.kind.id, word) && !fold(c.op, word) {
+	text := strings.ToLower(strings.Join(texts, " ")) // words have no space
+	for _, word := range words {
+		if !strings.Contains(text, word) {
+			return false
+		}
+	}
+	for _, word := range w.filter.without {
+		if strings.Contains(text, word) {
 			return false
 		}
 	}
@@ -116,10 +124,8 @@ const maxBuckets = 1000
 func (u *UI) getActivity(s *session, r *http.Request) (any, error) {
 	v := r.URL.Query()
 	to, from, n := u.now(), int64(0), int64(120)
-	for name, p := range map[string]*int64{"from": &from, "to": &to, "buckets": &n} {
-		if err := number(v, name, p); err != nil {
-			return nil, err
-		}
+	if err := cmp.Or(number(v, "from", &from), number(v, "to", &to), number(v, "buckets", &n)); err != nil {
+		return nil, err
 	}
 	if from == 0 {
 		from = to - hour
@@ -178,11 +184,9 @@ const maxChanges = 500
 
 func (u *UI) getChanges(s *session, r *http.Request) (any, error) {
 	v := r.URL.Query()
-	at, limit := u.now(), int64(100)
-	for name, p := range map[string]*int64{"at": &at, "limit": &limit} {
-		if err := number(v, name, p); err != nil {
-			return nil, err
-		}
+	at, before, limit := u.now(), int64(0), int64(100)
+	if err := cmp.Or(number(v, "at", &at), number(v, "before", &before), number(v, "limit", &limit)); err != nil {
+		return nil, err
 	}
 	if limit < 1 || limit > maxChanges {
 		return nil, invalid("limit is 1 to %d", maxChanges)
@@ -198,7 +202,7 @@ func (u *UI) getChanges(s *session, r *http.Request) (any, error) {
 	}
 	list, more := []wireChange{}, false
 	for _, e := range slices.Backward(u.log.all()) {
-		if e.at > at || !want.wants(&e) || !sight.sees(&e) {
+		if e.at > at || before > 0 && e.pos >= before || !want.wants(&e) || !sight.sees(&e) {
 			continue
 		}
 		if int64(len(list)) == limit {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/ui/internal/describe"
 )
 
 // TestCommandsAreInert: a shell reads the names in commands as words, and kubectl none of
@@ -24,7 +25,7 @@ func TestCommandsAreInert(t *testing.T) {
 			w.pass(time.Second)
 			var o wireObject
 			w.open().get("api/object?"+url.Values{"type": {roles.GroupResource()}, "ns": {"shop"}, "name": {name}}.Encode(), &o)
-			commands := []command{{"Read it", "kubectl get " + want + " -o yaml"}, {"Describe it", "kubectl describe " + want}}
+			commands := []describe.Command{{Title: "Read it", Text: "kubectl get " + want + " -o yaml"}, {Title: "Describe it", Text: "kubectl describe " + want}}
 			if diff := cmp.Diff(commands, o.Commands); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"net/http"
 	"testing"
 	"time"
 
@@ -49,4 +50,55 @@ func TestAGapBeginsWithTheLastContact(t *testing.T) {
 			t.Errorf("state %s, gaps (-want +got):\n%s", l.State, diff)
 		}
 	})
+}
+
+// TestAGapBeginsWithTheEndOfTheStream: a server that ends a stream in order has sent all
+// changes until then.
+func TestAGapBeginsWithTheEndOfTheStream(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		w.pod("web", "Pending")
+		w.pass(30 * time.Second) // without an event
+		from := now()
+		w.missed(from, w.srv.CloseWatches)
+	})
+}
+
+// TestAGapBeginsBeforeAStreamWithoutEvents: a connection that delivers nothing does not
+// show that nothing happened before it.
+func TestAGapBeginsBeforeAStreamWithoutEvents(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		w.srv.On(apitest.Match{Verb: "watch", Resource: "pods", Query: "sendInitialEvents"}, faults.Answer(&kube.Status{Code: 400, Reason: "BadRequest"}))
+		w.pod("web", "Pending")
+		w.pass(0)
+		from := now()
+		w.pass(10 * time.Second)
+		w.srv.On(apitest.Match{Verb: "watch", Resource: "pods"}, func(rw http.ResponseWriter, r *http.Request) {
+			_ = http.NewResponseController(rw).Flush() // the answer begins, and breaks off
+			<-time.After(10 * time.Second)
+			panic(http.ErrAbortHandler)
+		}).Times(1)
+		w.srv.DropWatches()
+		w.pass(5 * time.Second)
+		w.srv.On(apitest.Match{Verb: "watch", Resource: "pods"}, faults.Answer(&kube.Status{Code: 410, Reason: "Expired"})).Times(1)
+		w.missed(from, func() {})
+	})
+}
+
+// missed refuses requests for pods until one has changed and the history is lost, and
+// checks the gap that this makes.
+func (w *world) missed(from int64, lose func()) {
+	w.Helper()
+	f := w.srv.On(apitest.Match{Resource: "pods"}, faults.Answer(&kube.Status{Code: 503, Reason: "ServiceUnavailable"}))
+	lose()
+	w.pass(30 * time.Second)
+	w.pod("web", "Running")
+	w.srv.Expire()
+	f.Remove()
+	w.pass(3 * time.Minute)
+	var l wireWindow
+	w.open().get("api/list?type=pods", &l)
+	want := []gap{{Type: kube.Pods.GroupResource(), From: from, Modified: 1}}
+	if diff := cmp.Diff(want, l.Gaps, cmpopts.IgnoreFields(gap{}, "To", "Reason")); diff != "" || l.State != stateLive {
+		w.Errorf("state %s, gaps (-want +got):\n%s", l.State, diff)
+	}
 }

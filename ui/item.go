@@ -3,7 +3,6 @@ package ui
 import (
 	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/listwatch/listwatch/internal/table"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/ui/internal/history"
+	"github.com/listwatch/listwatch/ui/internal/managed"
 )
 
 // text is a string of which there is one copy, as most labels occur many times.
@@ -32,6 +32,8 @@ type life struct {
 	gone    int64 // deleted then; 0 = it exists
 	labels  text  // that it had when it was deleted
 	past    history.Life
+	marks   managed.Marks // of the newest state
+	by      string        // who wrote it
 }
 
 // item is one state of an object as a list shows it. It is immutable.
@@ -69,9 +71,10 @@ const (
 type parsed struct {
 	item   *item
 	object codec.Raw // without managed fields, redacted
-	by     string
 
-	inferred bool // of an entry of the disk
+	managed  []managed.Entry
+	by       string // of an entry of the disk
+	inferred bool   // the same
 }
 
 // parse reads an object, or the row of a Table that it is in. The life of the item is of
@@ -101,7 +104,7 @@ func (k *kind) parse(raw codec.RawFull) (parsed, error) {
 		Metadata struct {
 			Created time.Time         `json:"creationTimestamp"`
 			Labels  map[string]string `json:"labels"`
-			Managed []manager         `json:"managedFields"`
+			Managed []managed.Entry   `json:"managedFields"`
 		} `json:"metadata"`
 	}
 	if err := full.Decode(&m); err != nil {
@@ -128,27 +131,7 @@ func (k *kind) parse(raw codec.RawFull) (parsed, error) {
 	for _, o := range object.GetOwnerReferences() {
 		it.owners = append(it.owners, owner{unique.Make(o.APIVersion), unique.Make(o.Kind), unique.Make(o.Name), unique.Make(o.UID), o.Controller != nil && *o.Controller})
 	}
-	return parsed{item: it, object: object, by: latest(m.Metadata.Managed)}, nil
-}
-
-// manager is an entry of managedFields.
-type manager struct {
-	Manager     string          `json:"manager"`
-	Operation   string          `json:"operation"`
-	Subresource string          `json:"subresource"`
-	Time        time.Time       `json:"time"`
-	Fields      json.RawMessage `json:"fieldsV1"`
-}
-
-// latest returns who wrote last.
-func latest(managed []manager) string {
-	by, at := "", time.Time{}
-	for _, m := range managed {
-		if !m.Time.Before(at) {
-			by, at = m.Manager, m.Time
-		}
-	}
-	return one(printable.Cut(by, 128))
+	return parsed{item: it, object: object, managed: m.Metadata.Managed}, nil
 }
 
 // one returns the copy of s that others with the same text have too.

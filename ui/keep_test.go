@@ -185,3 +185,28 @@ func TestDamagedHistory(t *testing.T) {
 		}
 	})
 }
+
+// TestAnEarlierRunIsNotLive: while the history is read, what it has is not said to be live.
+func TestAnEarlierRunIsNotLive(t *testing.T) {
+	o := Options{History: filepath.Join(t.TempDir(), "history")}
+	inWorld(t, o, func(w *world) {
+		w.pod("a", "Pending")
+		w.pass(20 * time.Second)
+		w.cancel()
+		w.wg.Wait()
+		o.Client = w.client
+		u, err := New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for e, err := range u.dir.Entries() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			k := u.recordedKind(e.Resource)
+			if k.restore(e); k.state == stateLive {
+				t.Errorf("%s is live after %+v", k.id, e)
+			}
+		}
+	})
+}

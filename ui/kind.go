@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"net/url"
 	"slices"
 	"strings"
@@ -76,7 +77,8 @@ type kind struct {
 	since         int64 // watched since
 	heard         int64
 	lost          int64                   // the connection is, since the last contact then; 0 = it is not
-	stopped       int64                   // of the last event, after which changes may have been missed
+	complete      int64                   // until when all changes were seen
+	broken        bool                    // the stream ended, and no event came since
 	idleSince     int64                   // nobody looks since; 0 = somebody does
 	stop          context.CancelCauseFunc // of the watch that runs; nil = none does
 	starting      bool
@@ -92,7 +94,7 @@ type kind struct {
 	missed      *gap // of the listing that is running
 	rates       rates
 	bytes       int64 // of the newest states
-	broken      bool  // no retry mends why its watch has ended
+	failing     bool  // no retry mends why its watch has ended
 	version     int64 // counts changes of what wireType returns, but for rates
 
 	kept     bool  // its states are being written to the disk
@@ -140,7 +142,7 @@ func (k *kind) follow(ctx context.Context) {
 	k.mu.Lock()
 	col := client.Of[codec.RawFull](k.u.client, k.res.Resource)
 	col.Accept, col.Query = client.Accept{Object: as, List: as}, url.Values{"includeObject": {"Object"}}
-	o := watch.Options{MaxItem: maxObject, Trace: watch.Trace{Listed: k.listed, Connected: k.connected}}
+	o := watch.Options{MaxItem: maxObject, Trace: watch.Trace{Listed: k.listed, Connected: k.connected, Interrupted: k.ended}}
 	if k.watcher != nil && k.store.Synced() {
 		o.Revision = k.watcher.Revision() // of the time when somebody looked last
 	}
@@ -173,7 +175,7 @@ func (k *kind) follow(ctx context.Context) {
 	k.stop = nil
 	k.unkept()
 	switch {
-	case k.state == stateBudget || k.broken:
+	case k.state == stateBudget || k.failing:
 	case context.Cause(ctx) == errGone:
 		k.change(stateGone, "the server does not serve it any more")
 	default:
@@ -211,7 +213,7 @@ func (k *kind) take(ev watch.Event[codec.RawFull], err error) error {
 	defer k.mu.Unlock()
 	k.heard = k.u.now()
 	if ev.Type != watch.Restart {
-		k.stopped = k.heard
+		k.complete, k.broken = k.heard, false
 	}
 	own := watch.Event[*item]{Type: ev.Type, Key: ev.Key, UID: ev.UID, Revision: ev.Revision, Cause: ev.Cause}
 	if bad != nil {
@@ -251,7 +253,7 @@ func (k *kind) take(ev watch.Event[codec.RawFull], err error) error {
 func (k *kind) failed(err error) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.broken = true
+	k.failing = true
 	k.change(stateError, printable.Line(err.Error()))
 	return err
 }
@@ -297,11 +299,7 @@ func (k *kind) restart(cause error) {
 		}
 		k.before = nil
 		if k.missed == nil { // else a listing broke off, and the gap continues
-			from := k.lost
-			if from == 0 {
-				from = k.stopped
-			}
-			k.missed = &gap{Type: k.id, From: from, Reason: printable.Line(cause.Error())}
+			k.missed = &gap{Type: k.id, From: k.complete, Reason: printable.Line(cause.Error())}
 		}
 		k.change(stateStale, "listing again: "+k.missed.Reason)
 		return
@@ -319,11 +317,12 @@ func (k *kind) synced() {
 		k.missed, g.To = nil, k.now()
 		k.addGap(g)
 	}
-	k.change(stateLive, "")
-	k.touchAll()
-	if k.replayed == 0 {
-		k.keepAll()
+	if k.touchAll(); k.replayed > 0 {
+		k.change(stateStale, earlierRun)
+		return
 	}
+	k.change(stateLive, "")
+	k.keepAll()
 }
 
 // addGap notes a gap that has ended.
@@ -361,6 +360,18 @@ func (k *kind) connected(watch.Op, kube.Revision, time.Duration) {
 	if k.store.Synced() && k.missed == nil && k.state != stateLive {
 		k.change(stateLive, "")
 	}
+}
+
+// ended: a request has. A stream that ended in order, or without its last frame, was complete
+// until then. One that was reset may have lost what came after the last event, and one
+// without any event what came before it too.
+func (k *kind) ended(i watch.Interruption) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.broken && (i.Err == nil || errors.Is(i.Err, io.ErrUnexpectedEOF)) {
+		k.complete = k.u.now()
+	}
+	k.broken = true
 }
 
 // interrupted: the connection is lost, or the server refuses.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/internal/reviews"
 	"github.com/listwatch/listwatch/kube"
-	"github.com/listwatch/listwatch/ui/internal/review"
 )
 
 // TestAudienceIsChecked: a server that compares no audiences accepts a token of another
@@ -18,7 +18,7 @@ import (
 func TestAudienceIsChecked(t *testing.T) {
 	for said, code := range map[string]int{"": 401, "other": 401, "listwatch": 200} {
 		inWorld(t, Options{TokenReview: true, Audiences: []string{"listwatch"}}, func(w *world) {
-			w.srv.On(apitest.Match{Path: review.TokenReviews.Path("")}, func(rw http.ResponseWriter, _ *http.Request) {
+			w.srv.On(apitest.Match{Path: reviews.Tokens.Path("")}, func(rw http.ResponseWriter, _ *http.Request) {
 				status := map[string]any{"authenticated": true, "user": map[string]any{"username": "jane"}}
 				if said != "" {
 					status["audiences"] = []string{said}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/listwatch/listwatch/client"
@@ -17,9 +15,6 @@ import (
 const (
 	maxTail = 5000    // lines of a log that are asked for
 	maxLog1 = 8 << 20 // bytes of a log that is not followed
-
-	// quietLog is how long a followed log may say nothing.
-	quietLog = 24 * time.Hour
 )
 
 // logs copies the log of a container to the page, as the server sends it.
@@ -39,18 +34,10 @@ func (u *UI) logs(s *session, w http.ResponseWriter, r *http.Request) error {
 	if err := number(v, "tail", &tail); err != nil || tail > maxTail {
 		return invalid("tail is 0 to %d lines", maxTail)
 	}
-	q := url.Values{"tailLines": {strconv.Itoa(tail)}}
-	if c := v.Get("container"); c != "" {
-		q.Set("container", printable.Cut(c, 253))
-	}
-	follow := v.Get("follow") == "1" && v.Get("previous") != "1"
-	if follow {
-		q.Set("follow", "true")
-	} else {
-		q.Set("limitBytes", strconv.Itoa(maxLog1))
-	}
-	if v.Get("previous") == "1" {
-		q.Set("previous", "true")
+	o := client.LogOptions{Container: printable.Cut(v.Get("container"), 253), Tail: &tail, Previous: v.Get("previous") == "1"}
+	o.Follow = v.Get("follow") == "1" && !o.Previous
+	if !o.Follow {
+		o.Limit = maxLog1
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -58,17 +45,17 @@ func (u *UI) logs(s *session, w http.ResponseWriter, r *http.Request) error {
 		defer cancel()
 		s.mayRead(ctx, key.Namespace)
 	}()
-	resp, err := u.client.Do(ctx, &client.Request{Path: kube.Pods.ObjectPath(key, "log"), Query: q, Accept: "text/plain, */*", Watch: follow, Idle: quietLog})
+	body, err := client.Of[kube.Partial](u.client, kube.Pods).Logs(ctx, key, o)
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
+	defer body.Close()
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	control := http.NewResponseController(w)
 	_ = control.Flush() // the first write returns the error, too
 	buf := make([]byte, 32<<10)
-	for sum := 0; follow || sum < maxLog1; {
-		n, err := resp.Body.Read(buf)
+	for sum := 0; o.Follow || sum < maxLog1; {
+		n, err := body.Read(buf)
 		sum += n
 		_ = control.SetWriteDeadline(time.Now().Add(writeTime)) // an error: there are no deadlines
 		if _, e := w.Write(buf[:n]); e != nil || control.Flush() != nil {

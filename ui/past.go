@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/listwatch/listwatch/kube"
 )
 
 // wireEvent is an Event about an object.
@@ -29,7 +27,7 @@ func (u *UI) getEvents(s *session, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := map[string]any{"events": []wireEvent{}, "state": stateGone, "reason": "the server does not serve Events"}
+	out := map[string]any{"events": []*wireEvent{}, "state": stateGone, "reason": "the server does not serve Events"}
 	k := u.kind("events")
 	if k == nil {
 		return out, nil
@@ -50,7 +48,7 @@ func (u *UI) getEvents(s *session, r *http.Request) (any, error) {
 		}
 	}
 	k.mu.Unlock()
-	list, name := []wireEvent{}, strings.ToLower(sub.life.key.Name) // which a cell of an Event about it has
+	list, name := []*wireEvent{}, strings.ToLower(sub.life.key.Name) // which a cell of an Event about it has
 	for _, i := range about {
 		if !i.contains(name) {
 			continue
@@ -60,15 +58,15 @@ func (u *UI) getEvents(s *session, r *http.Request) (any, error) {
 			continue
 		}
 		if e, ok := eventOf(raw.JSON(), sub); ok {
-			list = append(list, e)
+			list = append(list, &e)
 		}
 	}
-	slices.SortFunc(list, func(a, b wireEvent) int { return int(b.At - a.At) })
+	slices.SortFunc(list, func(a, b *wireEvent) int { return int(b.At - a.At) })
 	out["events"] = list[:min(len(list), maxEvents)]
 	return out, nil
 }
 
-// at returns the states that the objects of a type were in at a time. Holds k.mu.
+// at returns the states of the objects of a type at a time. The caller holds k.mu.
 func (k *kind) at(ms int64) []*item {
 	var list []*item
 	for _, lives := range k.lives {
@@ -77,7 +75,11 @@ func (k *kind) at(ms int64) []*item {
 			if !ok || st.Op == opDeleted {
 				continue
 			}
-			list = append(list, &item{life: l, revision: st.Revision, cells: st.Cells, changed: st.At, pos: st.Pos, op: st.Op, labels: k.labelsOf(l)})
+			i := &item{life: l, revision: st.Revision, cells: st.Cells, pos: st.Pos, labels: k.labelsOf(l)}
+			if !st.First { // when it changed before it was listed is not known
+				i.changed, i.op = st.At, st.Op
+			}
+			list = append(list, i)
 		}
 	}
 	return list
@@ -126,7 +128,7 @@ func (u *UI) postMoment(s *session, r *http.Request) (any, error) {
 	if in.At == 0 {
 		in.At = u.now()
 	}
-	var objects []Object
+	var objects, namespaced []Object // namespaced ones are created after the others
 	size := 0
 	for _, k := range u.types() {
 		k.mu.Lock()
@@ -140,22 +142,15 @@ func (u *UI) postMoment(s *session, r *http.Request) (any, error) {
 			if size += len(text); size > maxMoment {
 				return nil, &refusal{http.StatusRequestEntityTooLarge, "large", "this moment has more than " + megabytes(maxMoment) + " of objects"}
 			}
-			objects = append(objects, Object{res, []byte(text)})
+			if res.Namespaced {
+				namespaced = append(namespaced, Object{res, []byte(text)})
+			} else {
+				objects = append(objects, Object{res, []byte(text)})
+			}
 		}
 	}
-	slices.SortFunc(objects, func(a, b Object) int {
-		return order(a.Resource) - order(b.Resource)
-	})
-	return u.o.OpenMoment(r.Context(), time.UnixMilli(in.At), objects)
+	return u.o.OpenMoment(r.Context(), time.UnixMilli(in.At), append(objects, namespaced...))
 }
 
-// maxMoment is how many bytes of objects a moment has that is opened.
+// maxMoment limits the objects of a moment that is opened, in bytes.
 const maxMoment = 256 << 20
-
-// order: namespaces come before what is in them.
-func order(r kube.Resource) int {
-	if r.Namespaced {
-		return 1
-	}
-	return 0
-}

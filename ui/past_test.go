@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/secret"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -289,6 +292,52 @@ func TestSecretsAreRedacted(t *testing.T) {
 		}
 		if !strings.Contains(all, "data.password") || !strings.Contains(all, `"redacted":true`) {
 			t.Errorf("no change of data.password in %s", all)
+		}
+	})
+}
+
+// TestTheFirstListIsNoChange at a moment of the past either.
+func TestTheFirstListIsNoChange(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		w.srv.Put(kube.ConfigMaps, `{"metadata":{"namespace":"shop","name":"a"}}`)
+		p := w.open()
+		var l wireWindow
+		p.get("api/list?type=configmaps", &l)
+		w.pass(time.Second)
+		p.get(fmt.Sprintf("api/list?type=configmaps&at=%d", now()), &l)
+		if len(l.Rows) != 1 || l.Rows[0].Op != "" || l.Rows[0].Changed != 0 {
+			t.Errorf("%+v", l.Rows)
+		}
+	})
+}
+
+// TestManagers are those that the server knows now, of an object that is still the same.
+func TestManagers(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		pod, err := codec.ParseRawFull([]byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"shop","name":"web","labels":{"tier":"a"}},"spec":{"containers":[{"name":"app","image":"web:1"}]}}`))
+		if err == nil {
+			_, err = client.Of[codec.RawFull](w.client, kube.Pods).With(client.WriteOptions{FieldManager: "editor"}).Create(w.Context(), pod)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.pass(time.Second)
+		p := w.open()
+		const path = "api/managers?type=pods&ns=shop&name=web"
+		var got struct {
+			Managers []struct {
+				Manager string
+				Fields  []string
+			}
+		}
+		p.get(path, &got)
+		if len(got.Managers) != 1 || got.Managers[0].Manager != "editor" || !slices.Contains(got.Managers[0].Fields, "spec.containers[name=app].image") {
+			t.Errorf("%+v", got)
+		}
+		w.delete("web")
+		w.pass(time.Second)
+		if rec := p.do("GET", path, ""); rec.Code != 404 {
+			t.Errorf("of a deleted object: %d %s", rec.Code, rec.Body)
 		}
 	})
 }

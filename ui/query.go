@@ -86,13 +86,7 @@ func (q *query) read() (filter, error) {
 		return f, invalid("a window has 1 to %d rows", maxRows)
 	}
 	f.namespaces = namespaces(q.NS)
-	for _, w := range strings.Fields(strings.ToLower(q.Text)) {
-		if rest, ok := strings.CutPrefix(w, "-"); ok && rest != "" {
-			f.without = append(f.without, rest)
-		} else {
-			f.words = append(f.words, w)
-		}
-	}
+	f.search(q.Text)
 	var err error
 	if f.labels, err = kube.ParseSelector(q.Labels); err != nil {
 		return f, invalid("labels: %v", err)
@@ -111,6 +105,17 @@ func (q *query) read() (filter, error) {
 		}
 	}
 	return f, nil
+}
+
+// search sets the words of a text, and those after a hyphen, which must not occur.
+func (f *filter) search(text string) {
+	for _, w := range strings.Fields(strings.ToLower(text)) {
+		if rest, ok := strings.CutPrefix(w, "-"); ok && rest != "" {
+			f.without = append(f.without, rest)
+		} else {
+			f.words = append(f.words, w)
+		}
+	}
 }
 
 func namespaces(list string) []string {

@@ -7,6 +7,7 @@ import (
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/ui/internal/diff"
 	"github.com/listwatch/listwatch/ui/internal/history"
+	"github.com/listwatch/listwatch/ui/internal/managed"
 	"github.com/listwatch/listwatch/watch"
 )
 
@@ -30,10 +31,16 @@ func (k *kind) record(d cache.Delta[*item], p parsed) {
 		d.New = &last
 	}
 	it := d.New
+	if k.replayed == 0 {
+		p.by = it.life.writer(d, at, p.managed)
+	}
 	if !d.Initial {
 		it.op, it.changed = string(d.Type), at
 		c := change{at: at, kind: k, op: it.op, life: it.life, by: p.by, inferred: d.Inferred}
-		if d.Type == watch.Modified {
+		switch {
+		case k.id == "events" && d.Type != watch.Deleted:
+			c.what = k.report(it)
+		case d.Type == watch.Modified:
 			if c.what = k.what(d.Old, it, it.hits); c.what == "" {
 				c.what = k.headline(it, p)
 			}
@@ -50,6 +57,32 @@ func (k *kind) record(d cache.Delta[*item], p parsed) {
 	for v := range k.views {
 		v.touch(it)
 	}
+}
+
+// writer returns who wrote a state. Who deleted an object is not known.
+func (l *life) writer(d cache.Delta[*item], at int64, entries []managed.Entry) string {
+	switch {
+	case d.Type == watch.Deleted:
+		return ""
+	case l.marks == "":
+		l.by = one(managed.Latest(entries))
+	default:
+		l.by = one(managed.Writer(l.marks, l.by, at-d.Old.changed < 2000, entries))
+	}
+	l.marks = managed.MarksOf(entries)
+	return l.by
+}
+
+// report is what an Event says: "Warning BackOff, pod/web: Back-off restarting container".
+func (k *kind) report(it *item) string {
+	cells := map[string]string{}
+	for n, c := range k.columns[:min(len(k.columns), it.cells.Len())] {
+		cells[c.Name] = it.cells.Cell(n)
+	}
+	if cells["Reason"] == "" {
+		return "" // its columns are others
+	}
+	return printable.Cut(cells["Type"]+" "+cells["Reason"]+", "+cells["Object"]+": "+cells["Message"], maxWhat)
 }
 
 // maxHeadline is how many bytes an object has whose states are compared for the log.

@@ -1,11 +1,14 @@
 package ui
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -27,6 +30,65 @@ func TestChangesThatNoCellShows(t *testing.T) {
 		want := []string{"Status Running → Failed", "Changed metadata", "Labels changed", ""}
 		if diff := cmp.Diff(want, what); diff != "" {
 			t.Error(diff)
+		}
+	})
+}
+
+// TestWhoWrote: the manager whose entry is new or changed, also within a second; and nobody,
+// where an object is deleted.
+func TestWhoWrote(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		key := kube.Key{Namespace: "shop", Name: "a"}
+		pods := client.Of[codec.RawFull](w.client, kube.Pods).With(client.WriteOptions{FieldManager: "creator"})
+		pod, err := codec.ParseRawFull([]byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"shop","name":"a"},"spec":{"containers":[{"name":"app","image":"web:1"}]}}`))
+		if err == nil {
+			_, err = pods.Create(w.Context(), pod)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		patch := func(by, subresource, change string) {
+			pods.Write = client.WriteOptions{FieldManager: by}
+			var err error
+			if subresource == "status" {
+				_, err = pods.PatchStatus(w.Context(), key, json.RawMessage(change))
+			} else {
+				_, err = pods.Patch(w.Context(), key, client.MergePatch, json.RawMessage(change))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.pass(0)
+		}
+		patch("editor", "", `{"metadata":{"labels":{"tier":"front"}}}`)
+		patch("kubelet", "status", `{"phase":"Running"}`)
+		patch("editor", "", `{"metadata":{"labels":{"tier":"back","team":"a"}}}`)
+		patch("kubelet", "status", `{"phase":"Running","reason":"b"}`)
+		w.delete("a")
+		w.pass(time.Second)
+		var got struct{ Changes []struct{ Op, By string } }
+		w.open().get("api/changes?types=pods", &got)
+		want := []struct{ Op, By string }{{opDeleted, ""}, {opModified, "kubelet"}, {opModified, "editor"}, {opModified, "kubelet"}, {opModified, "editor"}}
+		if diff := cmp.Diff(want, got.Changes[:min(len(got.Changes), len(want))]); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestAnEventSaysWhatItIsAbout in the activity, whether it is new or repeated.
+func TestAnEventSaysWhatItIsAbout(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		for _, count := range []string{"1", "2"} {
+			w.srv.Put(kube.Events, `{"metadata":{"namespace":"shop","name":"web.1"},"involvedObject":{"apiVersion":"v1","kind":"Pod","namespace":"shop","name":"web"},
+				"type":"Warning","reason":"BackOff","message":"Back-off restarting failed container","count":`+count+`}`)
+			w.pass(time.Second)
+		}
+		var got struct{ Changes []struct{ Op, What string } }
+		w.open().get("api/changes?types=events", &got)
+		const what = "Warning BackOff, pod/web: Back-off restarting failed container"
+		want := []struct{ Op, What string }{{opModified, what}, {opAdded, what}}
+		if diff := cmp.Diff(want, got.Changes); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
 }

@@ -29,10 +29,13 @@ func (u *UI) restore(ctx context.Context) {
 	for k := range types {
 		k.mu.Lock()
 		k.replayed, k.before = 0, errNotRun
-		k.change(stateStale, "this is of an earlier run, until it is listed")
+		k.change(stateStale, earlierRun)
 		k.mu.Unlock()
 	}
 }
+
+// earlierRun is the reason of what the history on disk has.
+const earlierRun = "this is of an earlier run, until it is listed"
 
 var errNotRun = errors.New(reasonNotRun)
 
@@ -86,7 +89,7 @@ func (k *kind) restore(e archive.Entry) {
 		g := gap{Type: k.id, From: e.Gap.From, To: e.Gap.To, Reason: e.Gap.Reason, Added: e.Gap.Added, Modified: e.Gap.Modified, Deleted: e.Gap.Deleted}
 		k.addGap(&g)
 	}
-	k.heard, k.stopped = e.At, e.At
+	k.heard, k.complete = e.At, e.At
 }
 
 // apply changes the store, and records what that changes. Holds k.mu.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/internal/reviews"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/ui/internal/review"
 )
@@ -79,7 +80,7 @@ func TestALogEndsWithTheRightToReadIt(t *testing.T) {
 func TestAnOutageOfReviewsIsNotTheEnd(t *testing.T) {
 	inWorld(t, Options{TokenReview: true}, func(w *world) {
 		var down atomic.Bool
-		w.srv.On(apitest.Match{Path: review.AccessReviews.Path("")}, func(rw http.ResponseWriter, r *http.Request) {
+		w.srv.On(apitest.Match{Path: reviews.Accesses.Path("")}, func(rw http.ResponseWriter, r *http.Request) {
 			if down.Load() {
 				rw.WriteHeader(http.StatusServiceUnavailable)
 				return

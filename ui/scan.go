@@ -19,7 +19,7 @@ type scan struct {
 	err      string
 	wake     chan struct{}
 	stopped  bool
-	news     bool // something changed since it was sent
+	changed  bool // something changed since it was sent
 }
 
 type verdict struct {
@@ -91,14 +91,14 @@ func (s *scan) stop() {
 	}
 }
 
-// moved reports whether there are news since it was called last.
+// moved reports whether something changed since it was called last.
 func (s *scan) moved() bool {
 	if s == nil {
 		return false
 	}
-	news := s.news
-	s.news = false
-	return news
+	changed := s.changed
+	s.changed = false
+	return changed
 }
 
 func (s *scan) wire() *wireFilter {
@@ -172,7 +172,7 @@ func (s *scan) take(verdicts []verdict, text string) {
 	if text != "" {
 		s.err = printable.Cut(text, 500)
 	}
-	s.news = s.news || len(verdicts) > 0
+	s.changed = s.changed || len(verdicts) > 0
 }
 
 // current reports whether i is the state of an object that exists.

@@ -37,7 +37,9 @@ func (u *UI) routes(files fs.FS) http.Handler {
 		"GET /api/events":     u.getEvents,
 		"GET /api/tree":       u.getTree,
 		"POST /api/moment":    u.postMoment,
+		"POST /api/switch":    u.postSwitch,
 		"GET /api/object":     u.getObject,
+		"GET /api/managers":   u.getManagers,
 		"GET /api/history":    u.getHistory,
 		"GET /api/diff":       u.getDiff,
 		"GET /api/changes":    u.getChanges,
@@ -156,6 +158,7 @@ type wireState struct {
 	Now        int64            `json:"now"`
 	Mode       string           `json:"mode"`
 	Cluster    wireCluster      `json:"cluster"`
+	Clusters   []string         `json:"clusters,omitempty"`
 	Auth       string           `json:"auth"`
 	User       string           `json:"user,omitempty"`
 	From       int64            `json:"from"`
@@ -179,14 +182,11 @@ func (u *UI) getState(s *session, r *http.Request) (any, error) {
 		return nil, err
 	}
 	st := wireState{Epoch: u.log.epoch, Pos: u.log.position(), Now: now(), Mode: "live", Auth: "token", OpenMoment: u.o.OpenMoment != nil, Follow: true, JQ: u.o.Filter != nil}
-	st.Cluster.Name = u.o.Name
+	st.Cluster.Name, st.Clusters = u.name(), u.clusters()
 	if u.recorded {
 		st.Mode, st.Follow = "recording", false
 	} else {
 		st.Cluster.Server = u.client.Server()
-	}
-	if st.Cluster.Name == "" {
-		st.Cluster.Name = st.Cluster.Server
 	}
 	st.From, st.To = u.kept(), u.now()
 	st.Namespaces = slices.DeleteFunc(u.namespaces(), func(ns string) bool { return !v.place(ns) })

@@ -91,17 +91,17 @@ func (u *UI) getHistory(s *session, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	states, oldest := []wireStateOf{}, int64(math.MaxInt64)
+	states, oldest := []*wireStateOf{}, int64(math.MaxInt64)
 	for t, before := range u.states(sub.life) {
 		if len(states) == maxStates {
 			break
 		}
-		states, oldest = append(states, stateOf(t, before)), t.At
+		states, oldest = append(states, new(stateOf(t, before))), t.At
 	}
 	sub.kind.mu.Lock()
 	for _, g := range sub.kind.gaps {
 		if g.To >= oldest {
-			states = append(states, wireStateOf{Op: opGap, At: g.To, From: g.From, To: g.To, Reason: g.Reason, Headline: "Gap", Changes: []diff.Change{}})
+			states = append(states, &wireStateOf{Op: opGap, At: g.To, From: g.From, To: g.To, Reason: g.Reason, Headline: "Gap", Changes: []diff.Change{}})
 		}
 	}
 	type life struct {
@@ -114,7 +114,7 @@ func (u *UI) getHistory(s *session, r *http.Request) (any, error) {
 		lives = append(lives, life{l.uid, l.created, l.gone})
 	}
 	sub.kind.mu.Unlock()
-	slices.SortStableFunc(states, func(a, b wireStateOf) int { return int(b.At - a.At) })
+	slices.SortStableFunc(states, func(a, b *wireStateOf) int { return int(b.At - a.At) })
 	_, dropped := u.history.States(&sub.life.past)
 	return map[string]any{"states": states, "uids": lives, "from": u.kept(), "dropped": dropped}, nil
 }

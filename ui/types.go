@@ -135,7 +135,7 @@ func (k *kind) start() {
 	}
 	select {
 	case k.u.starts <- k:
-		k.starting, k.broken = true, false
+		k.starting, k.failing = true, false
 		if k.state != stateBudget {
 			k.change(stateLoading, "")
 		}
@@ -187,7 +187,7 @@ func (u *UI) count(ctx context.Context) {
 		var oldest *kind
 		for _, k := range u.types() {
 			k.mu.Lock()
-			due := k.stop == nil && !k.starting && k.state != stateGone && k.state != stateBudget && !k.broken && now()-k.counted >= countEvery.Milliseconds()
+			due := k.stop == nil && !k.starting && k.state != stateGone && k.state != stateBudget && !k.failing && now()-k.counted >= countEvery.Milliseconds()
 			if due && (oldest == nil || k.counted < oldest.counted) {
 				oldest = k
 			}
@@ -219,7 +219,7 @@ func (k *kind) ask(ctx context.Context) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.counted = now()
-	if k.stop != nil || k.starting || k.state == stateGone || k.broken {
+	if k.stop != nil || k.starting || k.state == stateGone || k.failing {
 		return
 	}
 	switch {

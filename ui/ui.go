@@ -119,7 +119,8 @@ type UI struct {
 	client   *client.Client
 	limits   Limits
 	always   map[string]bool
-	recorded bool // what is shown is a recording
+	recorded bool  // what is shown is a recording
+	linked   []*UI // the pages of all clusters; nil = there is one
 	salt     []byte
 	handler  http.Handler
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
-	"github.com/listwatch/listwatch/internal/wait"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/list"
 )
@@ -23,7 +22,8 @@ type Watcher[T kube.Object] struct {
 	col      client.Collection[T]
 	protocol protocol
 
-	contact atomic.Int64 // unix nanoseconds
+	contact atomic.Int64  // unix nanoseconds
+	retry   chan struct{} // see Retry
 
 	mu       sync.Mutex
 	revision kube.Revision
@@ -32,7 +32,7 @@ type Watcher[T kube.Object] struct {
 
 // New returns a watcher. It sends no request before Events is called.
 func New[T kube.Object](c client.Collection[T], o Options) *Watcher[T] {
-	return &Watcher[T]{col: c, protocol: protocol{o.defaults(), rand.Float64}, revision: o.Revision}
+	return &Watcher[T]{col: c, protocol: protocol{o.defaults(), rand.Float64}, revision: o.Revision, retry: make(chan struct{}, 1)}
 }
 
 // Revision returns the revision of the last event from which the loop over Events has
@@ -80,7 +80,8 @@ func (w *Watcher[T]) Events(ctx context.Context) iter.Seq2[Event[T], error] {
 		r := run[T]{Watcher: w, ctx: ctx, yield: yield, state: p.start(w.recall())}
 		defer func() { w.remember(r.state, r.left) }()
 		for r.state.op != OpNone {
-			if wait.For(ctx, r.state.wait) != nil {
+			var err error
+			if r.state.wait, err = p.await(ctx, &r.state, w.retry); err != nil {
 				break
 			}
 			o := r.request()

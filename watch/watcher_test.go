@@ -610,3 +610,39 @@ func TestWatcherReportsListsThatCannotBeWatched(t *testing.T) {
 		s.equal()
 	})
 }
+
+// TestRetryEndsThePause of a watcher that did not reach the server, and only that: not one
+// that the server requested, and not a later one.
+func TestRetryEndsThePause(t *testing.T) {
+	play(t, watch.Options{Backoff: time.Second, BackoffMax: time.Hour}, func(t *testing.T, s *story) {
+		s.put("a", "1")
+		s.start()
+		s.w.Retry() // there is no pause
+		door := func(d apitest.Door) {
+			if err := s.srv.SetDoor(d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		door(apitest.Refusing)
+		s.srv.DropWatches()
+		s.pass(8 * time.Hour)
+		s.put("a", "2")
+		door(apitest.Open)
+		s.w.Retry()
+		s.pass(time.Second)
+		s.equal()
+
+		s.srv.On(apitest.Match{Verb: "watch"}, faults.Throttle("60")).Times(1)
+		s.srv.DropWatches()
+		s.pass(10 * time.Second)
+		s.put("a", "3")
+		before := s.count("watch")
+		s.w.Retry()
+		s.pass(10 * time.Second)
+		if n := s.count("watch"); n != before {
+			t.Errorf("%d requests in the pause that the server requested", n-before)
+		}
+		s.pass(5 * time.Minute)
+		s.equal()
+	})
+}

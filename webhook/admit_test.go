@@ -199,8 +199,8 @@ func TestPanicIsAnErrorWithoutItsValue(t *testing.T) {
 // TestWhatIsNoReviewIsRefused: with a code of HTTP, and without the function being called.
 func TestWhatIsNoReviewIsRefused(t *testing.T) {
 	s, _ := newServer(t)
-	var answers []webhook.Answer
-	s.Observe(webhook.Trace{Answered: func(a webhook.Answer) {
+	var answers []webhook.Review
+	s.Observe(webhook.Trace{Reviewed: func(a webhook.Review) {
 		a.Duration, a.Err = 0, nil
 		answers = append(answers, a)
 	}})

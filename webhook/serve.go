@@ -51,7 +51,7 @@ func (s *Server) Run(ctx context.Context) error {
 	all.Go(func() { s.keep(working) })
 	failed := make(chan error, 1)
 	all.Go(func() {
-		failed <- server.Serve(tls.NewListener(guard.Listen(l, 0), &tls.Config{GetCertificate: s.certificate, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}))
+		failed <- server.Serve(tls.NewListener(guard.Listen(l, 0), &tls.Config{GetCertificate: s.GetCertificate, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}))
 	})
 	select {
 	case err = <-failed:
@@ -79,8 +79,10 @@ func (s *Server) drain(server *http.Server) {
 	}
 }
 
-// certificate is for tls.Config.
-func (s *Server) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+// GetCertificate returns the certificate that the server serves by, for the tls.Config of
+// another listener of the program, such as that of manager.Secure. It fails while there is
+// none.
+func (s *Server) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.serving == nil {
@@ -115,10 +117,10 @@ func (s *Server) answer(h *hook, w http.ResponseWriter, r *http.Request) {
 		s.log.Debug("a request is no review", "webhook", h.name, "code", code, "err", err)
 	}
 	s.report(h, o)
-	a := Answer{Webhook: h.name, Code: code, Allowed: o.allowed, Err: o.err, Duration: time.Since(began)}
+	a := Review{Webhook: h.name, Code: code, Allowed: o.allowed, Err: o.err, Duration: time.Since(began)}
 	s.eachTrace(func(t Trace) {
-		if t.Answered != nil {
-			t.Answered(a)
+		if t.Reviewed != nil {
+			t.Reviewed(a)
 		}
 	})
 }

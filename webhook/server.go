@@ -70,7 +70,7 @@ type Options struct {
 // Trace is a set of hooks; each may be nil. They must not block, and may be called
 // several times at once.
 type Trace struct {
-	Answered func(Answer)
+	Reviewed func(Review)
 	// Serving is called when another certificate is served, with the time at which it
 	// expires.
 	Serving func(until time.Time)
@@ -79,8 +79,8 @@ type Trace struct {
 	Failed func(error)
 }
 
-// Answer is an answered request.
-type Answer struct {
+// Review is a request that was answered: an AdmissionReview or a ConversionReview.
+type Review struct {
 	Webhook  string // name of the webhook; for a conversion the resource
 	Code     int    // of HTTP
 	Allowed  bool   // not for requests that are no reviews, and failed conversions

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/listwatch/listwatch/apitest/scenario"
+	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -51,7 +52,7 @@ func TestRefusedReportsCountAgainstTheClient(t *testing.T) {
 	}{
 		{"all are refused", []string{form, form}, naive{}.follow, "scenario \"gone/as-status\": fail: the server refused 2 of its reports (415) and accepted none: " +
 			"a report needs a Content-Type that no form of a web page has, such as application/octet-stream"},
-		{"sent again", []string{form, "application/octet-stream"}, ours[kube.Partial](watch.Options{}, false), "scenario \"gone/as-status\": pass: "},
+		{"sent again", []string{form, "application/octet-stream"}, ours[kube.Partial](watch.Options{}, client.EncodingAuto, false), "scenario \"gone/as-status\": pass: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/apitest/scenario"
+	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -37,7 +38,7 @@ func TestOverSockets(t *testing.T) {
 			defer run.Close()
 			ctx, cancel := context.WithCancel(t.Context())
 			var group sync.WaitGroup
-			group.Go(func() { ours[kube.Partial](watch.Options{}, true)(ctx, run) })
+			group.Go(func() { ours[kube.Partial](watch.Options{}, client.EncodingAuto, true)(ctx, run) })
 			if v := run.Wait(t.Context()); v.Outcome != scenario.Pass {
 				t.Error(v)
 			}
@@ -129,14 +130,14 @@ func ExampleServe() {
 		return
 	}
 	defer run.Close()
-	var client sync.WaitGroup
-	client.Go(func() { ours[kube.Partial](watch.Options{}, false)(ctx, run) })
+	var following sync.WaitGroup
+	following.Go(func() { ours[kube.Partial](watch.Options{}, client.EncodingAuto, false)(ctx, run) })
 
 	fmt.Println(run.Scenario.Summary)
 	fmt.Println(run.Scenario.Correct)
 	fmt.Println(run.Wait(ctx))
 	cancel()
-	client.Wait()
+	following.Wait()
 	// Output:
 	// sendInitialEvents is answered 422, as by a server without streaming lists.
 	// Lists instead, within 15 s.

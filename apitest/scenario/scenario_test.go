@@ -15,6 +15,7 @@ import (
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/codec/protobuf"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -46,9 +47,9 @@ func play(t *testing.T, name string, client func(ctx context.Context, run *scena
 }
 
 // ours is our own engine as a client, which reports what its store holds.
-func ours[T kube.Object](o watch.Options, informer bool) func(context.Context, *scenario.Run) {
+func ours[T kube.Object](o watch.Options, encoding client.Encoding, informer bool) func(context.Context, *scenario.Run) {
 	return func(ctx context.Context, run *scenario.Run) {
-		c, err := client.New(client.Config{Server: run.URL, Dial: run.Server.Dial, TLS: client.TLS{CAData: run.Server.CAPEM()}})
+		c, err := client.New(client.Config{Server: run.URL, Dial: run.Server.Dial, TLS: client.TLS{CAData: run.Server.CAPEM()}, Encoding: encoding})
 		if err != nil {
 			panic(err)
 		}
@@ -81,23 +82,47 @@ func ours[T kube.Object](o watch.Options, informer bool) func(context.Context, *
 	}
 }
 
-// TestOurEnginePasses plays every scenario with our own watcher.
+// configMap is a struct that both encodings fill.
+type configMap struct {
+	kube.Meta `json:"metadata"`
+	Data      map[string]string `json:"data"`
+}
+
+// TestOurEnginePasses plays every scenario with our own watcher and informer, in JSON and
+// in protobuf.
 func TestOurEnginePasses(t *testing.T) {
-	for _, s := range scenario.All() {
-		for _, mode := range []watch.Initial{watch.Auto, watch.Paged} {
-			t.Run(fmt.Sprintf("%s/initial=%s", s.Name, mode), func(t *testing.T) {
+	for _, engine := range []struct {
+		name     string
+		initial  watch.Initial
+		protobuf bool
+		follow   func(context.Context, *scenario.Run)
+	}{
+		{"metadata/initial=", watch.Auto, true, ours[kube.Partial](watch.Options{}, client.EncodingAuto, false)},
+		{"metadata/JSON/initial=paged", watch.Paged, false, ours[kube.Partial](watch.Options{Initial: watch.Paged}, client.EncodingJSON, false)},
+		{"struct/initial=", watch.Auto, true, ours[configMap](watch.Options{}, client.EncodingAuto, true)},
+		{"struct/initial=paged", watch.Paged, true, ours[configMap](watch.Options{Initial: watch.Paged}, client.EncodingAuto, true)},
+		{"struct/JSON/initial=", watch.Auto, false, ours[configMap](watch.Options{}, client.EncodingJSON, true)},
+		{"raw/initial=paged", watch.Paged, false, ours[codec.Raw](watch.Options{Initial: watch.Paged}, client.EncodingAuto, true)},
+	} {
+		for _, s := range scenario.All() {
+			t.Run(fmt.Sprintf("%s/%s", s.Name, engine.name), func(t *testing.T) {
 				t.Parallel()
-				follow := ours[kube.Partial](watch.Options{Initial: mode}, false)
-				if mode == watch.Paged {
-					follow = ours[codec.Raw](watch.Options{Initial: mode}, true)
-				}
-				v, log := play(t, s.Name, follow)
+				binary := false
+				v, log := play(t, s.Name, func(ctx context.Context, run *scenario.Run) {
+					engine.follow(ctx, run)
+					for _, r := range run.Server.Requests() {
+						binary = binary || strings.HasPrefix(r.Header.Get("Accept"), protobuf.MediaType)
+					}
+				})
 				want := scenario.Pass
-				if mode == watch.Paged && strings.HasPrefix(s.Name, "stream/") {
+				if engine.initial == watch.Paged && strings.HasPrefix(s.Name, "stream/") {
 					want = scenario.NotExercised
 				}
 				if v.Outcome != want {
 					t.Errorf("%s\n%s", v, log)
+				}
+				if binary != engine.protobuf {
+					t.Errorf("protobuf was asked for: %t, want %t", binary, engine.protobuf)
 				}
 			})
 		}

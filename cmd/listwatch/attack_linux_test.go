@@ -275,12 +275,20 @@ func residentPeak(pid int) int64 {
 	return kb << 10
 }
 
-// TestHostile: no server and no file makes the program hold more than 300 MB.
-func TestHostile(t *testing.T) {
+// built returns the program itself: that of the tests, which children run, has the texts
+// of all attacks in memory.
+func built(t *testing.T) string {
+	t.Helper()
 	exe := filepath.Join(t.TempDir(), "listwatch")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", exe, ".").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
+	return exe
+}
+
+// TestHostile: no server and no file makes the program hold more than 300 MB.
+func TestHostile(t *testing.T) {
+	exe := built(t)
 	rows := make([]string, len(attacks))
 	t.Run("attacks", func(t *testing.T) { // in parallel: memory is that of each process
 		for i, a := range attacks {

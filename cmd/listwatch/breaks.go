@@ -94,6 +94,9 @@ func (s *stream[T]) closed(i *watch.Interruption, gone bool) {
 func (s *stream[T]) connected(op watch.Op, from kube.Revision, gap time.Duration) {
 	s.opened = true
 	defer s.state.Connect(op)
+	if s.reached != nil && (s.attempts > 0 || s.broken) {
+		s.reached(s.Cluster)
+	}
 	if gap == 0 {
 		s.attempts = 0
 		return

@@ -110,6 +110,32 @@ func TestCheckpointBeginsWithoutACluster(t *testing.T) {
 	}
 }
 
+// TestClusterThatRefusesDoesNotHoldTheOthers: a supervisor that restarts the run often gets
+// what the others have.
+func TestClusterThatRefusesDoesNotHoldTheOthers(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t, dir)
+		p.put(p.east, "a", 1)
+		p.put(p.west, "b", 1)
+		args := []string{"watch", "configmaps", "-o", "ndjson", "--events", onlyObjects, "--checkpoint", filepath.Join(dir, "state")}
+		stop := p.start(args...)
+		<-time.After(time.Minute)
+		p.expect("at first", "east ADDED a", "west ADDED b")
+		if code := stop(); code != 0 {
+			t.Errorf("exit code %d\n%s", code, p.stderr.take())
+		}
+		p.door(p.west, apitest.Refusing)
+		p.put(p.east, "a", 2)
+		stop = p.start(args...)
+		<-time.After(100 * time.Millisecond)
+		p.expect("at once", "east MODIFIED a")
+		if code := stop(); code != 0 {
+			t.Errorf("exit code %d\n%s", code, p.stderr.take())
+		}
+	})
+}
+
 // TestLateClusterIsAnother: a run ends where a cluster that comes is not the one of the
 // checkpoint, as it does not begin with it.
 func TestLateClusterIsAnother(t *testing.T) {

@@ -15,14 +15,14 @@ import (
 	"github.com/listwatch/listwatch/internal/wait"
 )
 
-// reached is what the clusters of a run have.
+// reached is the result of the first requests to the clusters of a run.
 type reached struct {
 	clusters map[string]connect.Cluster // by name
 	targets  []target.Target
 	late     []lateCluster
 }
 
-// lateCluster is one that was not reached, because of err.
+// lateCluster is a cluster that could not be reached at the start; err says why.
 type lateCluster struct {
 	connect.Cluster
 	err      error
@@ -35,21 +35,21 @@ func (r *reached) close() {
 	}
 }
 
-// closeIdleConnections closes those of all clusters.
+// closeIdleConnections closes the idle connections to all clusters.
 func (s *session) closeIdleConnections() {
 	for _, c := range s.clusters {
 		c.Client.CloseIdleConnections()
 	}
 }
 
-// silence is how long the clusters that responded wait for the others.
+// silence is how long a run waits for other clusters after the first response.
 const silence = 5 * time.Second
 
 var errSilent = fmt.Errorf("no response %s after that of another cluster", silence)
 
-// reach asks all clusters at once for what is wanted. A cluster that is away is late where
-// there are others; any other error ends the run. With hasty, so is a cluster that has not
-// responded some time after the first one did.
+// reach calls discover for all clusters concurrently. If there are several, a cluster that
+// cannot be reached is late; any other error ends the run. With hasty, a cluster is also late
+// if it has not responded within silence after the first response.
 func reach(ctx context.Context, clusters []connect.Cluster, hasty bool, discover func(context.Context, connect.Cluster) ([]target.Target, error)) (*reached, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -95,7 +95,7 @@ func reach(ctx context.Context, clusters []connect.Cluster, hasty bool, discover
 	return r, nil
 }
 
-// inCluster is err with the name of the cluster, and the same exit code.
+// inCluster returns err with the name of the cluster, and the same exit code.
 func inCluster(name string, err error) error {
 	code := exit.CodeFailed
 	var f *exit.Error
@@ -105,7 +105,7 @@ func inCluster(name string, err error) error {
 	return &exit.Error{Code: code, Err: fmt.Errorf("%s: %w", name, err)}
 }
 
-// join waits until a late cluster is there, and follows what it has.
+// join waits until a late cluster can be reached, and then follows its targets.
 func (s *session) join(ctx context.Context, l lateCluster, records chan<- record.Record, begin func(follower)) error {
 	err := l.err
 	for pause := firstWait; ; pause = min(2*pause, mostWait) {
@@ -113,7 +113,7 @@ func (s *session) join(ctx context.Context, l lateCluster, records chan<- record
 			"failed", "op", "start", "err", printable.Line(err.Error()), "wait", pause.String())
 		s.monitor.Absent(l.Name, printable.Line(err.Error()))
 		if wait.For(ctx, pause) != nil {
-			return nil // the streams say why
+			return nil // the streams return the reason
 		}
 		var ts []target.Target
 		var uid string
@@ -121,7 +121,7 @@ func (s *session) join(ctx context.Context, l lateCluster, records chan<- record
 			uid, err = clusterUID(ctx, l.Cluster)
 		}
 		if ctx.Err() != nil {
-			return nil // the streams say why
+			return nil // the streams return the reason
 		}
 		if err != nil {
 			continue
@@ -139,7 +139,7 @@ func (s *session) join(ctx context.Context, l lateCluster, records chan<- record
 			if err != nil {
 				return err
 			}
-			if isNew { // else explore was first
+			if isNew { // otherwise explore has added it
 				begin(f)
 			}
 		}

@@ -123,6 +123,39 @@ func (p *pair) door(srv *apitest.Server, d apitest.Door) {
 
 const onlyObjects = "ADDED,MODIFIED,DELETED"
 
+// TestTypesComeBackTogether: after an outage the first type that reaches the server has the
+// others try it at once, whose pauses are longer by then.
+func TestTypesComeBackTogether(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t, dir)
+		types := []kube.Resource{kube.ConfigMaps, kube.Secrets, kube.Services, kube.ServiceAccounts, kube.Pods, kube.Deployments, kube.Leases, kube.Events}
+		stop := p.start("watch", "configmaps,secrets,services,serviceaccounts,pods,deployments,leases,events", "-o", "name", "--skip-initial")
+		<-time.After(time.Minute)
+		p.door(p.east, apitest.Refusing)
+		p.east.DropWatches()
+		<-time.After(10 * time.Minute)
+		p.stdout.take()
+		for _, r := range types {
+			p.east.Put(r, `{"metadata":{"namespace":"default","name":"a"}}`)
+		}
+		p.door(p.east, apitest.Open)
+		var lines string
+		for lines == "" {
+			<-time.After(10 * time.Millisecond)
+			lines = p.stdout.take()
+		}
+		<-time.After(time.Second)
+		lines += p.stdout.take()
+		if n := strings.Count(lines, "\n"); n != len(types) {
+			t.Errorf("%d of %d types a second after the first:\n%s", n, len(types), lines)
+		}
+		if code := stop(); code != 0 {
+			t.Errorf("exit code %d\n%s", code, p.stderr.take())
+		}
+	})
+}
+
 // TestClusterDiesMidRun: a cluster that goes away in a run does not hold the others; when
 // it is back, what happened meanwhile is printed, once.
 func TestClusterDiesMidRun(t *testing.T) {

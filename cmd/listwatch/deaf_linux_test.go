@@ -62,8 +62,11 @@ func TestHostileReaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
+	exe := built(t)
 	serve := func(t *testing.T, args ...string) (c *child, base string) {
-		c = newChild(t, args...).start()
+		c = newChild(t, args...)
+		c.cmd.Path = exe
+		c.start()
 		out := c.stdout
 		if args[0] == "ui" || args[0] == "watch" {
 			out = c.stderr
@@ -112,13 +115,16 @@ func TestHostileReaders(t *testing.T) {
 // another event of 900 KB, do not make the fake server hold 300 MB.
 func TestHostileReadersOfEvents(t *testing.T) {
 	const clients, objects = 200, "/api/v1/namespaces/default/configmaps"
+	exe := built(t)
 	for name, header := range map[string]string{
 		"JSON":     "",
 		"protobuf": "Accept: application/vnd.kubernetes.protobuf;stream=watch\r\n",
 		"rows":     "Accept: application/json;as=Table;v=v1;g=meta.k8s.io\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newChild(t, "fake", "serve").start()
+			p := newChild(t, "fake", "serve")
+			p.cmd.Path = exe
+			p.start()
 			p.until(p.stdout, `http://127\.0\.0\.1:\d+`)
 			base := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(p.stdout.String())
 			write := func(i int) string {
@@ -196,7 +202,9 @@ func TestHostileReadersOfTheProxy(t *testing.T) {
 	up.StartTLS()
 	t.Cleanup(up.Close)
 	t.Cleanup(up.CloseClientConnections)
-	c := newChild(t, "record", "proxy", "127.0.0.1:0", "--file", filepath.Join(t.TempDir(), "x.lwrec.ndjson"), "-s", up.URL, "--insecure-skip-tls-verify").start()
+	c := newChild(t, "record", "proxy", "127.0.0.1:0", "--file", filepath.Join(t.TempDir(), "x.lwrec.ndjson"), "-s", up.URL, "--insecure-skip-tls-verify")
+	c.cmd.Path = built(t)
+	c.start()
 	c.until(c.stdout, `^http://\S+$`)
 	deaf(t, strings.TrimSpace(c.stdout.String()), 500, "/api/v1/pods")
 	settled(sent.Load)

@@ -15,6 +15,7 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/livepage"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/served"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/stage"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/internal/target"
@@ -47,7 +48,7 @@ about ten seconds and needs nothing.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.Float64Var(&o.speed, "speed", 1, "how many times faster than usual")
+	f.Float64Var(&o.speed, "speed", 1, "play this many times faster than usual")
 	f.BoolVar(&o.ui, "ui", false, "show a cluster in a browser instead, until it is stopped: see listwatch ui")
 	o.pages.Register(f)
 	f.StringSliceVar(&o.watch.reporting.events, "events", nil, "print these only, such as ADDED,DELETED")
@@ -79,23 +80,17 @@ func runDemo(p *cli.Program, ctx context.Context, o *demoFlags) error {
 	defer c.CloseIdleConnections()
 
 	t := p.Messages(o.watch.reporting.printing.logFormat, o.watch.reporting.printing.quiet)
-	stage := &stage{srv: srv, talk: t, speed: o.speed, seen: make(chan record.Record, 4096)}
-	stage.begin()
+	play := stage.New(srv, t, o.speed)
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	o.watch.maxFailures, o.watch.idle = -1, time.Minute
 	o.watch.backoff = max(100*time.Millisecond, time.Duration(float64(500*time.Millisecond)/o.speed))
-	s := &session{flags: &o.watch, output: out, clusters: map[string]connect.Cluster{"": {Client: c, Types: served.New(c, client.Config{}, "")}}, talk: t, folder: messages.NewFolder(t), targets: []target.Target{{Resource: kube.Pods, Namespace: demoNamespace}}}
-	s.tap = func(r record.Record) {
-		select {
-		case stage.seen <- r:
-		default: // a story is never that long
-		}
-	}
+	s := &session{flags: &o.watch, output: out, clusters: map[string]connect.Cluster{"": {Client: c, Types: served.New(c, client.Config{}, "")}}, talk: t, folder: messages.NewFolder(t), targets: []target.Target{{Resource: kube.Pods, Namespace: stage.Namespace}}}
+	s.tap = play.See
 	played := make(chan struct{})
 	go func() {
 		defer close(played)
-		if err := stage.play(ctx); err != nil {
+		if err := play.Play(ctx); err != nil {
 			end(exit.Failed(fmt.Errorf("play: %w", err))) // unless it is over already
 			return
 		}
@@ -105,8 +100,8 @@ func runDemo(p *cli.Program, ctx context.Context, o *demoFlags) error {
 	end(nil)
 	<-played
 	if errors.Is(err, exit.ErrAskedFor) {
-		stage.announce("what you saw is one watch: it resumed where its connection broke, and after the 410 it listed again and reported what was deleted meanwhile.")
-		stage.announce(`on a cluster of your own: listwatch watch pods -A, and "listwatch watch --help" for the rest.`)
+		play.Announce("what you saw is one watch: it resumed where its connection broke, and after the 410 it listed again and reported what was deleted meanwhile.")
+		play.Announce(`on a cluster of your own: listwatch watch pods -A, and "listwatch watch --help" for the rest.`)
 	}
 	return err
 }

@@ -84,6 +84,9 @@ func TestCheckpointHasNoMoreRoom(t *testing.T) {
 		name := fmt.Sprintf("n%04d-x", 10+i)
 		names = append(names, name)
 		srv.Put(kube.Nodes, `{"metadata":{"name":"`+name+`"}}`)
+		if i == 5 {
+			c.until(c.stdout, "^ADDED node/"+name) // so that a batch is noted before there is no room
+		}
 	}
 	c.end(1)
 	want := "listwatch: checkpoint " + state + ": write: file too large: allow a larger file by ulimit -f: nothing is lost: the next run goes on at the last good point of the file, and prints again what came after it\n"

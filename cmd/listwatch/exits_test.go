@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/help"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/signals"
 	"github.com/listwatch/listwatch/internal/exit"
 )
@@ -14,14 +15,14 @@ import (
 func TestEveryExitCodeIsExplained(t *testing.T) {
 	all := stdoutOf(t, 0, "explain-exit")
 	var codes []int
-	for _, e := range exitMeanings {
-		codes = append(codes, e.code)
-		one := stdoutOf(t, 0, "explain-exit", strconv.Itoa(e.code))
-		if !strings.HasPrefix(one, strconv.Itoa(e.code)+": "+e.short+"\n") || !strings.Contains(one, "\n  To do: ") {
-			t.Errorf("%d: %q", e.code, one)
+	for _, e := range help.ExitCodes {
+		codes = append(codes, e.Code)
+		one := stdoutOf(t, 0, "explain-exit", strconv.Itoa(e.Code))
+		if !strings.HasPrefix(one, strconv.Itoa(e.Code)+": "+e.Short+"\n") || !strings.Contains(one, "\n  To do: ") {
+			t.Errorf("%d: %q", e.Code, one)
 		}
 		if !strings.Contains(all, one) {
-			t.Errorf("%d is not among all", e.code)
+			t.Errorf("%d is not among all", e.Code)
 		}
 	}
 	if !slices.IsSorted(codes) || len(slices.Compact(slices.Clone(codes))) != len(codes) {

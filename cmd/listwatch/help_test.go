@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/help"
 )
 
 // stdoutOf is what the program prints when it is called with args.
@@ -35,8 +36,8 @@ func TestHelpIsGolden(t *testing.T) {
 	for _, name := range old {
 		left[name] = true
 	}
-	for _, c := range commands(rootCommand(&cli.Program{})) {
-		file := filepath.Join("testdata/help", pageName(c)+".txt")
+	for _, c := range help.Commands(rootCommand(&cli.Program{})) {
+		file := filepath.Join("testdata/help", help.PageName(c)+".txt")
 		got := stdoutOf(t, 0, append(strings.Fields(c.CommandPath())[1:], "--help")...)
 		if os.Getenv("UPDATE_SCRIPTS") != "" {
 			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
@@ -51,13 +52,13 @@ func TestHelpIsGolden(t *testing.T) {
 			t.Errorf("%s has changed; write it by UPDATE_SCRIPTS=1 (-want +got):\n%s", c.CommandPath(), diff)
 		}
 		for line := range strings.Lines(got) {
-			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > helpWidth {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > help.Width {
 				t.Errorf("%s --help: a line of %d columns: %s", c.CommandPath(), n, line)
 			}
 		}
 		c.InitDefaultHelpFlag()
 		c.Flags().VisitAll(func(f *pflag.Flag) {
-			if !f.Hidden && !strings.Contains(got, "--"+f.Name+" ") && connecting().Lookup(f.Name) == nil {
+			if !f.Hidden && !strings.Contains(got, "--"+f.Name+" ") && help.Connecting().Lookup(f.Name) == nil {
 				t.Errorf("%s --help does not tell of --%s", c.CommandPath(), f.Name)
 			}
 		})
@@ -70,12 +71,12 @@ func TestHelpIsGolden(t *testing.T) {
 // TestFlagsStandInGroups: those of watch and list that are no connection flags.
 func TestFlagsStandInGroups(t *testing.T) {
 	root := rootCommand(&cli.Program{})
-	for name := range grouped {
+	for name := range help.Grouped {
 		c, _, err := root.Find([]string{name})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, sets, _ := flagSets(c)
+		_, sets, _ := help.FlagSets(c)
 		if rest := sets["Flags"]; rest != nil {
 			rest.VisitAll(func(f *pflag.Flag) {
 				if !f.Hidden && f.Name != "help" {
@@ -97,7 +98,7 @@ func TestUsageNamesEachWayOnALine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(test.want, synopsis(c, "  ")); diff != "" {
+		if diff := cmp.Diff(test.want, help.Synopsis(c, "  ")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.command, diff)
 		}
 	}
@@ -106,5 +107,19 @@ func TestUsageNamesEachWayOnALine(t *testing.T) {
 func TestHelpOfACommandInBothSpellings(t *testing.T) {
 	if diff := cmp.Diff(stdoutOf(t, 0, "list", "--help"), stdoutOf(t, 0, "help", "list")); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// flagVerbs are those with which the helps of flags begin.
+const flagVerbs = " accept add ask begin choose color compare compress continue count do end expect fail fetch forget give hand help ignore impersonate keep kill leave let limit load log misbehave open play post print reach read record refuse replace require restart run say select send serve show skip sort trust use wait warn write "
+
+func TestHelpOfEachFlagBeginsWithAVerb(t *testing.T) {
+	for _, c := range help.Commands(rootCommand(&cli.Program{})) {
+		c.InitDefaultHelpFlag()
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if word, _, _ := strings.Cut(f.Usage, " "); !f.Hidden && !strings.Contains(flagVerbs, " "+word+" ") {
+				t.Errorf("%s --%s: %q does not begin with a verb", c.CommandPath(), f.Name, f.Usage)
+			}
+		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/listwatch/listwatch/cmd/listwatch/hook"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/hooking"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/signals"
 	"github.com/listwatch/listwatch/codec"
@@ -26,10 +27,7 @@ var errHooks = errors.New("too many hooks have failed")
 
 // hooks runs commands for the records that the filters keep.
 type hooks struct {
-	opts  hook.Options
-	types []string // that are run for
-	first bool     // objects of a first list are run for
-	dry   bool
+	asked hooking.Hooks
 
 	output  *output // how records are made
 	cluster string  // names the cluster of records that do not
@@ -45,7 +43,7 @@ type hooks struct {
 
 // wants reports whether something is run for r.
 func (h *hooks) wants(r *record.Record) bool {
-	return h != nil && slices.Contains(h.types, r.Type) && (h.first || !r.Initial)
+	return h != nil && slices.Contains(h.asked.Types, r.Type) && (h.asked.First || !r.Initial)
 }
 
 // hook notes r for the hooks, which get it once it is printed and the checkpoint
@@ -53,10 +51,10 @@ func (h *hooks) wants(r *record.Record) bool {
 func (p *printer) hook(r *record.Record) {
 	switch h := p.output.hooks; {
 	case h == nil:
-	case h.dry && h.wants(r):
+	case h.asked.Dry && h.wants(r):
 		p.write(p.enc.Flush(p.buf))
 		h.show(h.event(r, p.seq))
-	case h.dry:
+	case h.asked.Dry:
 	case h.wants(r):
 		p.pending = append(p.pending, h.event(r, p.seq))
 	default:
@@ -100,7 +98,7 @@ func (h *hooks) event(r *record.Record, seq int64) hook.Event {
 	e.Record = func(now hook.Event) ([]byte, error) {
 		r := kept
 		r.Type, r.Initial = now.Type, now.Initial
-		if h.opts.Webhook != nil {
+		if h.asked.Opts.Webhook != nil {
 			return print.CloudEvent(&r, h.cluster, h.output.format.Redact)
 		}
 		enc := print.NdjsonEncoder{Format: &h.output.format, Seq: now.Seq - 1}
@@ -126,13 +124,13 @@ func hookLabel(r *record.Record, namespaces bool) string {
 
 // show says what would be run.
 func (h *hooks) show(e hook.Event) {
-	if w := h.opts.Webhook; w != nil {
+	if w := h.asked.Opts.Webhook; w != nil {
 		h.talk.Info(e.Label, "would post "+e.Type+" to "+w.Host(), "would post", "event", e.Type, "host", w.Host())
 		return
 	}
-	argv := h.opts.Command
-	if h.opts.Delete != nil && e.Type == "DELETED" {
-		argv = h.opts.Delete
+	argv := h.asked.Opts.Command
+	if h.asked.Opts.Delete != nil && e.Type == "DELETED" {
+		argv = h.asked.Opts.Delete
 	}
 	if h.talk.Log != nil {
 		h.talk.Log.Info("would run", "event", e.Type, "object", e.Label, "command", argv)
@@ -152,7 +150,7 @@ func (h *hooks) said(label, line string) {
 
 // failed says that a run has.
 func (h *hooks) failed(e hook.Event, err error, runs int, again time.Duration) {
-	text, message := fmt.Sprintf("hook: %v (run %d of %d)", err, runs, h.opts.Retries+1), "hook failed"
+	text, message := fmt.Sprintf("hook: %v (run %d of %d)", err, runs, h.asked.Opts.Retries+1), "hook failed"
 	if again > 0 {
 		text += ", again in " + printable.Rough(again)
 	} else {
@@ -164,7 +162,7 @@ func (h *hooks) failed(e hook.Event, err error, runs int, again time.Duration) {
 // stopping says why the program does not end at once.
 func (h *hooks) stopping(dropped, running int) {
 	if h.dropped = dropped; dropped+running > 0 {
-		h.talk.Note(fmt.Sprintf("hooks: stopping: %s dropped; %s may take up to %s to end", printable.Count(dropped, "waiting event"), printable.Count(running, "run"), printable.Rough(h.opts.Grace)))
+		h.talk.Note(fmt.Sprintf("hooks: stopping: %s dropped; %s may take up to %s to end", printable.Count(dropped, "waiting event"), printable.Count(running, "run"), printable.Rough(h.asked.Opts.Grace)))
 	}
 }
 
@@ -197,11 +195,11 @@ func (s *session) runHooked(whole, ctx context.Context, p *cli.Program) error {
 	if c := s.clusters[""].Config; c != nil && c.Context != "" {
 		h.cluster = c.Context
 	}
-	if h.dry {
+	if h.asked.Dry {
 		return s.run(ctx, p)
 	}
-	h.opts.Output, h.opts.Failed, h.opts.Stopping = h.said, h.failed, h.stopping
-	h.pool = hook.New(h.opts)
+	h.asked.Opts.Output, h.asked.Opts.Failed, h.asked.Opts.Stopping = h.said, h.failed, h.stopping
+	h.pool = hook.New(h.asked.Opts)
 	signals.BeforeLeaving(whole, h.pool.Kill)
 	s.monitor.Runs(h.pool)
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -233,7 +231,7 @@ func (s *session) runHooked(whole, ctx context.Context, p *cli.Program) error {
 	defer context.AfterFunc(whole, func() {
 		halt()
 		var sig *signals.Stop
-		if errors.As(context.Cause(whole), &sig) && sig.Holds(h.opts.Grace+hookEnd, done) {
+		if errors.As(context.Cause(whole), &sig) && sig.Holds(h.asked.Opts.Grace+hookEnd, done) {
 			kill()
 		}
 	})()
@@ -248,7 +246,7 @@ func (s *session) runHooked(whole, ctx context.Context, p *cli.Program) error {
 	}
 	switch {
 	case errors.Is(err, hook.ErrFailures):
-		return &exit.Error{Code: exit.CodeHooks, Err: fmt.Errorf("--exec-max-errors %d: %s failed for good", h.opts.Errors-1, printable.Count(sum.Failed, "hook"))}
+		return &exit.Error{Code: exit.CodeHooks, Err: fmt.Errorf("--exec-max-errors %d: %s failed for good", h.asked.Opts.Errors-1, printable.Count(sum.Failed, "hook"))}
 	case (watched == nil || errors.Is(watched, exit.ErrAskedFor)) && whole.Err() != nil:
 		return context.Cause(whole)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/objects"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/order"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/past"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/refused"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/served"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/exit"
@@ -73,7 +74,7 @@ func listCommand(p *cli.Program) *cobra.Command {
 	o.columns.Register(f)
 	o.columns.RegisterServer(f)
 	f.StringVar(&o.sortBy, "sort-by", "", "sort by a field, such as .metadata.creationTimestamp; all objects are held in memory for it")
-	f.BoolVar(&o.ignoreNotFound, "ignore-not-found", false, "an object that does not exist is no failure")
+	f.BoolVar(&o.ignoreNotFound, "ignore-not-found", false, "end with exit code 0 where an object does not exist")
 	o.past.Register(f)
 	o.connection.Register(f)
 	o.connection.Namespaces.Allow(f)
@@ -176,6 +177,7 @@ type listing struct {
 func (l *listing) run(ctx context.Context, p *cli.Program, targets []target.Target) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	defer l.output.ends(ctx)()
 	records := make(chan record.Record, record.RecordBuffer)
 	give := func(r record.Record) { record.Enqueue(records, r) }
 	l.give = func(r record.Record) {
@@ -189,9 +191,9 @@ func (l *listing) run(ctx context.Context, p *cli.Program, targets []target.Targ
 
 	// As kubectl: what is there is printed, though something else is missing.
 	var missing []string
-	var skipped refusals
+	var skipped refused.Targets
 	for range targets {
-		skipped.follow()
+		skipped.Follow()
 	}
 	for _, t := range targets {
 		err := l.target(ctx, t)
@@ -199,9 +201,9 @@ func (l *listing) run(ctx context.Context, p *cli.Program, targets []target.Targ
 			t.Resource = again
 			err = l.target(ctx, t)
 		}
-		if skippable(err, t) && t.Name == "" && len(targets) > 1 && ctx.Err() == nil {
+		if refused.Skippable(err, t) && t.Name == "" && len(targets) > 1 && ctx.Err() == nil {
 			why := messages.Reason(err)
-			if err = skipped.refuse(t.Label(), err); err == nil {
+			if err = skipped.Refuse(t.Label(), err); err == nil {
 				l.talk.Warn(t.Label(), "skipped"+t.Where()+": "+why, "skipped", "err", why)
 				continue
 			}
@@ -222,12 +224,12 @@ func (l *listing) run(ctx context.Context, p *cli.Program, targets []target.Targ
 	}
 	close(records)
 	if err := <-printed; err != nil {
-		return err
+		return whyEnded(ctx, err)
 	}
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	if err := skipped.missing(); err != nil && targets[0].Typed != target.Everything {
+	if err := skipped.Missing(); err != nil && targets[0].Typed != target.Everything {
 		return err
 	}
 	if missing != nil && !l.flags.ignoreNotFound {

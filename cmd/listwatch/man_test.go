@@ -9,14 +9,15 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/help"
 )
 
 func TestManHasAPageForEachCommandAndEveryFlag(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "man1")
 	stdoutOf(t, 0, "man", dir)
 	pages := map[string]bool{}
-	for _, c := range commands(rootCommand(&cli.Program{})) {
-		name := pageName(c) + ".1"
+	for _, c := range help.Commands(rootCommand(&cli.Program{})) {
+		name := help.PageName(c) + ".1"
 		pages[name] = true
 		b, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
@@ -31,13 +32,13 @@ func TestManHasAPageForEachCommandAndEveryFlag(t *testing.T) {
 		}
 		c.InitDefaultHelpFlag()
 		c.Flags().VisitAll(func(f *pflag.Flag) {
-			if !f.Hidden && !strings.Contains(page, roff("--"+f.Name)+`\fR`) {
+			if !f.Hidden && !strings.Contains(page, troff("--"+f.Name)+`\fR`) {
 				t.Errorf("%s does not tell of --%s", name, f.Name)
 			}
 		})
 		for _, sub := range c.Commands() {
-			if sub.IsAvailableCommand() && !strings.Contains(page, ".BR "+roff(pageName(sub))+" (1)") {
-				t.Errorf("%s does not point to %s", name, pageName(sub))
+			if sub.IsAvailableCommand() && !strings.Contains(page, ".BR "+troff(help.PageName(sub))+" (1)") {
+				t.Errorf("%s does not point to %s", name, help.PageName(sub))
 			}
 		}
 	}
@@ -57,18 +58,5 @@ func TestManHasAPageForEachCommandAndEveryFlag(t *testing.T) {
 	}
 }
 
-func TestManPageLeavesNothingToTroff(t *testing.T) {
-	for in, want := range map[string]string{
-		`--a 'b' \n`: `\-\-a \(aqb\(aq \en`,
-		".rest":      `\&.rest`,
-		"'quoted'":   `\(aqquoted\(aq`,
-	} {
-		if got := roff(in); got != want {
-			t.Errorf("%s: %s, want %s", in, got, want)
-		}
-	}
-	got := paragraphs("one\n  two\nthree\n\nfour\n  five")
-	if want := "one\n.nf\n  two\n.fi\nthree\n.PP\nfour\n.nf\n  five\n.fi\n"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
+// troff is a name as troff wants it.
+func troff(name string) string { return strings.ReplaceAll(name, "-", `\-`) }

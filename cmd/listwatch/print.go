@@ -1,16 +1,21 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"slices"
 	"time"
 
+	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/cmd/listwatch/hook"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/until"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/filter"
+	"github.com/listwatch/listwatch/internal/jq"
 	"github.com/listwatch/listwatch/internal/print"
 	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/watch"
@@ -44,6 +49,39 @@ func (o *output) wants(t string) bool {
 		return t != string(watch.Bookmark)
 	}
 	return slices.Contains(o.types, t)
+}
+
+// query asks for what the rows were made of, where that is looked at.
+func (o *output) query() url.Values {
+	if !o.tables() || !o.looks() {
+		return nil
+	}
+	return url.Values{"includeObject": {"Object"}}
+}
+
+// looks reports whether objects are looked at, not only their rows or names.
+func (o *output) looks() bool {
+	return o.where.Asks() || o.filter.Looks() || o.verdict != nil || o.hooks != nil || o.whole
+}
+
+// tables reports whether the server is asked for rows.
+func (o *output) tables() bool { return print.IsTable(o.format.Name) && !o.format.Extra.Plain }
+
+// names reports whether the server is asked for no more than metadata. A checkpoint
+// has whole objects: the next run may print more than names.
+func (o *output) names() bool { return o.format.Name == "name" && !o.looks() && !o.keeps }
+
+// accept asks for no more than is printed.
+func (o *output) accept() client.Accept {
+	const as = "application/json;as=%s;v=v1;g=meta.k8s.io,application/json"
+	switch {
+	case o.tables():
+		table := fmt.Sprintf(as, "Table")
+		return client.Accept{Object: table, List: table}
+	case o.names():
+		return client.Accept{Object: fmt.Sprintf(as, "PartialObjectMetadata"), List: fmt.Sprintf(as, "PartialObjectMetadataList")}
+	}
+	return client.Accept{}
 }
 
 // Writes are made when nothing more is waiting, or else this large or old.
@@ -206,6 +244,12 @@ func (p *printer) show(r *record.Record) {
 			p.seq-- // no line has the number
 		}
 		err = fmt.Errorf("print %s: %w", record.KubectlName(r.Resource, r.ID.Name), err)
+		if errors.Is(err, jq.ErrEnded) { // the next run with the checkpoint prints r
+			p.unsettled = p.unsettled[:max(0, len(p.unsettled)-1)]
+			p.write(p.enc.Flush(p.buf))
+			p.fail(exit.Failed(err))
+			return
+		}
 		if p.output.format.List { // whoever lists has asked for all of it
 			p.fail(exit.Failed(err))
 			return
@@ -297,6 +341,25 @@ func (p *printer) settle() {
 	if err != nil {
 		p.fail(err)
 	}
+}
+
+// ends has the expressions of o end soon after ctx is done. The caller calls stop.
+func (o *output) ends(ctx context.Context) (stop func()) {
+	ended, stop := jq.Ended(ctx)
+	o.format.Ended, o.where.Ended = ended, ended
+	if o.verdict != nil {
+		o.verdict.Ended = ended
+	}
+	return stop
+}
+
+// whyEnded is err, with which the printing ended, or where that is the end of the run, why
+// the run ended.
+func whyEnded(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); errors.Is(err, jq.ErrEnded) && cause != nil && !errors.Is(cause, exit.ErrAskedFor) {
+		return cause
+	}
+	return err
 }
 
 // fail ends the printing and the watches.

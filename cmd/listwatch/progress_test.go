@@ -68,7 +68,7 @@ func TestProgressIsRedrawnOnATerminal(t *testing.T) {
 		if n := strings.Count(got, "\r\x1b[Klistwatch: pods: "); n != 10 || strings.Contains(got, "\n") {
 			t.Errorf("redrawn %d times, want 10 and no line\n%q", n, got)
 		}
-		if !strings.Contains(got, "listwatch: pods: 500/5,000 objects … 1.0s\r") {
+		if !strings.Contains(got, "listwatch: pods: 500/5,000 objects, 500/s, 9s left\r") {
 			t.Errorf("without the count of the first page\n%q", got)
 		}
 	})

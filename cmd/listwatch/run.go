@@ -11,10 +11,12 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/complete"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/fake"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/help"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/livepage"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/markers"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/operator"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/past"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/recording"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/rolling"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/signals"
 	"github.com/listwatch/listwatch/internal/exit"
@@ -64,7 +66,7 @@ func rootCommand(p *cli.Program) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "listwatch",
 		Short:         "Watch Kubernetes objects, and never go quiet",
-		Long:          rootLong(),
+		Long:          help.Program(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
@@ -79,14 +81,14 @@ func rootCommand(p *cli.Program) *cobra.Command {
 		},
 	}
 	root.SuggestionsMinimumDistance = 2
-	root.AddCommand(complete.Command(p), explainExitCommand(p), manCommand(p))
+	root.AddCommand(complete.Command(p), help.ExplainExitCommand(p), help.ManCommand(p))
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(cli.WrongFlag)
-	root.SetUsageFunc(printUsage)
-	root.SetHelpFunc(printHelp)
+	root.SetUsageFunc(help.Usage)
+	root.SetHelpFunc(help.Help)
 	root.AddCommand(watchCommand(p), listCommand(p), rolling.Command(p), past.DiffCommand(p), demoCommand(p), versionCommand(p))
 	root.AddCommand(fake.Command(p), livepage.Command(p), markers.Command(p), operator.Command(p))
-	root.AddCommand(optionsCommand(p))
-	root.AddCommand(recordCommand(p), replayCommand(p), auth.Command(p))
+	root.AddCommand(help.OptionsCommand(p))
+	root.AddCommand(recording.Command(p), replayCommand(p), auth.Command(p))
 	return root
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -16,10 +15,10 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/debounce"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/monitor"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/refused"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/filter"
-	"github.com/listwatch/listwatch/internal/print"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/internal/target"
@@ -45,7 +44,7 @@ type session struct {
 	// discover returns the targets that there are now; nil where they are those of the start.
 	discover func(context.Context) ([]target.Target, error)
 	changed  chan struct{} // there may be others
-	refusals refusals
+	refusals refused.Targets
 	late     []lateCluster // those that were not reached at the start
 
 	began time.Time // zero until the streams of the start are known
@@ -79,6 +78,7 @@ type follower interface {
 	Undecided() error
 	absent() []string
 	wake()
+	retry(cluster string)
 }
 
 func (s *session) run(ctx context.Context, p *cli.Program) (err error) {
@@ -92,6 +92,7 @@ func (s *session) run(ctx context.Context, p *cli.Program) (err error) {
 	outer := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	defer s.output.ends(ctx)()
 	defer context.AfterFunc(ctx, func() { s.output.hooks.over(context.Cause(ctx)) })()
 	records := make(chan record.Record, record.RecordBuffer)
 	s.changed = make(chan struct{}, 1)
@@ -130,7 +131,7 @@ func (s *session) run(ctx context.Context, p *cli.Program) (err error) {
 		err = pr.err
 	}
 	if err != nil {
-		return err
+		return s.overdue(whyEnded(ctx, err), pr.events)
 	}
 	if err := s.output.verdict.Decided(filter.Decided(context.Cause(ctx), s.followers)); err != nil || s.output.verdict == nil || !s.flags.waiting.Wants() {
 		return s.overdue(cmp.Or(err, s.absent()), pr.events)
@@ -166,7 +167,7 @@ func (s *session) add(ctx context.Context, t target.Target, records chan<- recor
 	if err != nil {
 		return nil, false, err
 	}
-	s.refusals.follow()
+	s.refusals.Follow()
 	s.followers = append(s.followers, f)
 	if s.known == nil {
 		s.known = map[place]follower{}
@@ -253,7 +254,7 @@ func (s *session) absent() error {
 	if !s.flags.once || s.output.verdict != nil {
 		return nil
 	}
-	if err := s.refusals.missing(); err != nil && s.discover == nil {
+	if err := s.refusals.Missing(); err != nil && s.discover == nil {
 		return err
 	}
 	var labels []string
@@ -264,6 +265,16 @@ func (s *session) absent() error {
 		return nil
 	}
 	return exit.Failed(fmt.Errorf("not found%s: %s", target.WhereOnce(s.targets), strings.Join(labels, ", ")))
+}
+
+// retry has all streams of a cluster that wait before they try to reach it again try it soon:
+// one of them has reached it.
+func (s *session) retry(cluster string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.followers {
+		f.retry(cluster)
+	}
 }
 
 // stream returns what follows t.
@@ -314,6 +325,7 @@ func prepare[T record.Raw](s *session, i int, f *stream[T], give func(record.Rec
 		f.refusals = &s.refusals
 	}
 	f.memory, f.since = &s.memory, s.began
+	f.reached = s.retry
 	f.give, f.talk, f.folder, f.once, f.maxFailures = give, s.talk, s.folder.Join(), s.flags.once, s.flags.maxFailures
 	f.decided = s.output.verdict != nil
 	f.narrowed = !s.flags.selection.Selector.Empty() || !s.flags.selection.FieldsSel.Empty() || !s.output.where.Empty()
@@ -340,39 +352,6 @@ func now(ctx context.Context, col client.Collection[codec.Raw], label string) (k
 		return "", exit.Failed(errors.New("list " + label + ": the server gave no resourceVersion: it cannot be watched"))
 	}
 	return kube.Revision(meta.ResourceVersion), nil
-}
-
-// query asks for what the rows were made of, where that is looked at.
-func (o *output) query() url.Values {
-	if !o.tables() || !o.looks() {
-		return nil
-	}
-	return url.Values{"includeObject": {"Object"}}
-}
-
-// looks reports whether objects are looked at, not only their rows or names.
-func (o *output) looks() bool {
-	return o.where.Asks() || o.filter.Looks() || o.verdict != nil || o.hooks != nil || o.whole
-}
-
-// tables reports whether the server is asked for rows.
-func (o *output) tables() bool { return print.IsTable(o.format.Name) && !o.format.Extra.Plain }
-
-// names reports whether the server is asked for no more than metadata. A checkpoint
-// has whole objects: the next run may print more than names.
-func (o *output) names() bool { return o.format.Name == "name" && !o.looks() && !o.keeps }
-
-// accept asks for no more than is printed.
-func (o *output) accept() client.Accept {
-	const as = "application/json;as=%s;v=v1;g=meta.k8s.io,application/json"
-	switch {
-	case o.tables():
-		table := fmt.Sprintf(as, "Table")
-		return client.Accept{Object: table, List: table}
-	case o.names():
-		return client.Accept{Object: fmt.Sprintf(as, "PartialObjectMetadata"), List: fmt.Sprintf(as, "PartialObjectMetadataList")}
-	}
-	return client.Accept{}
 }
 
 // overdue is err, and where that is the end of --timeout also what has not come by

@@ -20,8 +20,8 @@ import (
 	"github.com/listwatch/listwatch/replay"
 )
 
-// recording is what a test of record needs.
-type recording struct {
+// recordingDisk is what a test of record needs.
+type recordingDisk struct {
 	t   *testing.T
 	d   *tmpfs
 	srv *apitest.Server
@@ -30,10 +30,10 @@ type recording struct {
 	j   *judge  // of what a client was told
 }
 
-func newRecording(t *testing.T) *recording {
+func newRecording(t *testing.T) *recordingDisk {
 	t.Helper()
 	srv := apitest.NewWith(t, apitest.Options{Seed: *soakSeed, History: 20000, NoManagedFields: true})
-	r := &recording{t: t, d: newDisk(t, 512, 10), srv: srv, w: newRestless(srv, *soakSeed, 20, kube.ConfigMaps)}
+	r := &recordingDisk{t: t, d: newDisk(t, 512, 10), srv: srv, w: newRestless(srv, *soakSeed, 20, kube.ConfigMaps)}
 	r.j, r.v = newJudge(t, r.w), &victim{j: newJudge(t, r.w), args: []string{"record", "configmaps", "-A", "-s", srv.URL}}
 	for range 40 {
 		r.w.act()
@@ -42,7 +42,7 @@ func newRecording(t *testing.T) *recording {
 }
 
 // acting has objects change until stop is called.
-func (r *recording) acting() (stop func()) {
+func (r *recordingDisk) acting() (stop func()) {
 	ctx, cancel := context.WithCancel(r.t.Context())
 	var writer sync.WaitGroup
 	writer.Go(func() { r.w.run(ctx, 300*time.Microsecond) })
@@ -53,13 +53,13 @@ func (r *recording) acting() (stop func()) {
 }
 
 // file is the name of the nth recording, which is compressed or not.
-func (r *recording) file(n int) string {
+func (r *recordingDisk) file(n int) string {
 	return r.d.path(fmt.Sprintf("%d.lwrec.ndjson%s", n, []string{"", ".gz"}[n%2]))
 }
 
 // filled expects c to end because the disk has no more room, with one clear error, and
 // reports whether it had begun.
-func (r *recording) filled(c *child, file string) bool {
+func (r *recordingDisk) filled(c *child, file string) bool {
 	r.t.Helper()
 	c.end(1)
 	said := strings.TrimSuffix(c.stderr.String(), "\n")
@@ -159,7 +159,7 @@ func testDiskOfTraffic(t *testing.T) {
 }
 
 // traffic has what a recording has of answers judged: a list and what was watched.
-func (r *recording) traffic(file string) {
+func (r *recordingDisk) traffic(file string) {
 	r.t.Helper()
 	rec, err := replay.Open(file)
 	if err != nil || !rec.Truncated {

@@ -20,8 +20,9 @@ import (
 )
 
 // A run with a checkpoint goes on where others ended, which had found the server.
-// When such a run starts and the server cannot be reached, as when a whole machine
-// starts, it waits for the server, as it would later on. All other runs end at once: the
+// When such a run starts and no server can be reached, as when a whole machine starts, it
+// waits for one, as it would later on: where there are several, it begins with those that
+// answer. All other runs end at once: the
 // address may be wrong, and a list is wanted now.
 
 // Between two attempts to begin.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/help"
 )
 
 // TestEachFlagHasAStory: some script calls the program with it.
@@ -42,7 +43,7 @@ func TestEachFlagHasAStory(t *testing.T) {
 		return false
 	}
 	seen := map[string]bool{} // several commands have a flag of this name
-	for _, c := range commands(rootCommand(&cli.Program{})) {
+	for _, c := range help.Commands(rootCommand(&cli.Program{})) {
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			name := f.Name + " " + f.Shorthand
 			if f.Hidden || f.Name == "help" || seen[name] {

@@ -12,9 +12,11 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/checkpoint"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/monitor"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/refused"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/filter"
+	"github.com/listwatch/listwatch/internal/jq"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/internal/table"
@@ -41,11 +43,12 @@ type stream[T record.Raw] struct {
 	talk       *messages.Writer
 	folder     *messages.Folder // of all streams
 	state      *monitor.State
-	refusals   *refusals     // counts targets that may not be read, and are skipped; nil = they end all
-	skipped    atomic.Bool   // since it was refused
-	skips      int           // so many times
-	absentType bool          // the last time, because the type is not served
-	woken      chan struct{} // discovery has found the type
+	refusals   *refused.Targets     // counts targets that may not be read, and are skipped; nil = they end all
+	skipped    atomic.Bool          // since it was refused
+	skips      int                  // so many times
+	absentType bool                 // the last time, because the type is not served
+	woken      chan struct{}        // discovery has found the type
+	reached    func(cluster string) // called when a watch is answered after failures; nil = nobody asks
 
 	memory  *memory // of all streams; nil = no limit
 	held    int64   // bytes of the objects in store
@@ -100,6 +103,13 @@ func (s *stream[T]) contact() time.Time {
 	return s.watcher.Load().LastContact()
 }
 
+// retry ends a pause before the next attempt to reach the cluster.
+func (s *stream[T]) retry(cluster string) {
+	if cluster == s.Cluster {
+		s.watcher.Load().Retry()
+	}
+}
+
 // listen reports when the server is silent.
 func (s *stream[T]) listen(ctx context.Context) {
 	monitor.Silence(ctx, s.Cluster, s.Label(), s.contact, s.folder)
@@ -137,7 +147,9 @@ func (s *stream[T]) run(ctx context.Context) error {
 		var stop *watch.Interruption
 		switch {
 		case err == nil:
-			s.event(ctx, ev)
+			if err := s.event(ctx, ev); err != nil {
+				return err
+			}
 			s.mark(ev)
 			if err := s.fits(); err != nil {
 				return err
@@ -164,7 +176,8 @@ func (s *stream[T]) run(ctx context.Context) error {
 	return errors.New("the watcher ended without a reason") // it never does
 }
 
-func (s *stream[T]) event(ctx context.Context, ev watch.Event[T]) {
+// event makes the records of ev. After an error it is not known what they are.
+func (s *stream[T]) event(ctx context.Context, ev watch.Event[T]) error {
 	switch ev.Type {
 	case watch.Restart:
 		s.restart(ev.Cause)
@@ -180,7 +193,7 @@ func (s *stream[T]) event(ctx context.Context, ev watch.Event[T]) {
 			s.columns = table.Fetch(ctx, s.col)
 		}
 		if !s.Includes(ev.Object.GetName()) {
-			return
+			return nil
 		}
 		s.items++
 		s.progress(s.items)
@@ -188,13 +201,13 @@ func (s *stream[T]) event(ctx context.Context, ev watch.Event[T]) {
 			var err error
 			if ev.Object, err = record.WithoutEnv(ev.Object); err != nil {
 				s.quarantine(ev, &codec.ItemError{Identity: ev.Object.Identity(), Err: err})
-				return
+				return nil
 			}
 		}
 	}
-	ev, how := s.selection(ev)
-	if how == filter.Dropped || s.blind(ev) {
-		return
+	ev, how, err := s.selection(ev)
+	if err != nil || how == filter.Dropped || s.blind(ev) {
+		return err
 	}
 	for _, d := range s.apply(ev) {
 		r := s.delta(d)
@@ -212,6 +225,7 @@ func (s *stream[T]) event(ctx context.Context, ev watch.Event[T]) {
 		s.reckon(kube.Key{}, "", true)
 		s.sync(ev.Revision)
 	}
+	return nil
 }
 
 // selects has s report what o selects.
@@ -224,15 +238,19 @@ func (s *stream[T]) selects(o *output) {
 	}}
 }
 
-// selection returns what ev is to those who see only what is selected.
-func (s *stream[T]) selection(ev watch.Event[T]) (watch.Event[T], filter.Passage) {
+// selection returns what ev is to those who see only what is selected. The error is that
+// the run ends before an expression does.
+func (s *stream[T]) selection(ev watch.Event[T]) (watch.Event[T], filter.Passage, error) {
 	id := ev.Object.Identity()
 	ev, how, err := s.selector.Take(ev)
-	if err != nil {
+	switch {
+	case errors.Is(err, jq.ErrEnded):
+		return ev, how, exit.Failed(err)
+	case err != nil:
 		s.each(fmt.Sprintf("%s%s is not selected: %v", record.KubectlName(s.Resource, id.Name), target.In(id.Namespace), err), "undecided", "err", printable.Line(err.Error()))
 		s.emit(record.Record{Type: record.QuarantinedType, ID: id, Detail: record.ErrorDetail{Error: printable.Line(err.Error())}})
 	}
-	return ev, how
+	return ev, how, nil
 }
 
 // Undecided is that of the selector.

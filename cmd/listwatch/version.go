@@ -32,6 +32,6 @@ func versionCommand(p *cli.Program) *cobra.Command {
 			return exit.Usage("--output %q: want json", printable.Clip(output))
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "json, or nothing for a line of text")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "print json, or nothing for a line of text")
 	return cmd
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/complete"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/connect"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/hooking"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/live"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/monitor"
@@ -32,7 +33,7 @@ type watchFlags struct {
 	files         objects.Flags
 	events        eventFlags
 	waiting       until.Flags
-	hooking       hooking
+	hooking       hooking.Flags
 	operating     monitor.Flags
 	checkpointing checkpointing
 
@@ -61,7 +62,7 @@ are printed, deletions included.
 An event may be printed twice where a server repeats itself after a break with
 the history lost; states in between may be skipped then; a deletion never is,
 as long as the program runs. Where a type is not served any more, its objects are
-compared when it is served again.` + until.Help + hooksLong
+compared when it is served again.` + until.Help + hooking.Help
 
 func watchCommand(p *cli.Program) *cobra.Command {
 	o := &watchFlags{}
@@ -87,18 +88,18 @@ func watchCommand(p *cli.Program) *cobra.Command {
 	f.BoolVar(&o.once, "once", false, "end after the first list")
 	f.DurationVar(&o.exitAfter, "exit-after", 0, "end after this time, with exit code 0")
 	f.DurationVar(&o.timeout, "timeout", 0, "fail with exit code 4 if not at an end that was asked for by then")
-	f.DurationVar(&o.idle, "idle-timeout", 3*time.Minute, "longest silence on a watch, bookmarks included, before it is opened again")
-	f.DurationVar(&o.held, "watch-timeout", 5*time.Minute, "how long the server is asked to hold a watch open; each time up to twice that, at random")
+	f.DurationVar(&o.idle, "idle-timeout", 3*time.Minute, "open a watch again after this silence, bookmarks included")
+	f.DurationVar(&o.held, "watch-timeout", 5*time.Minute, "ask the server to hold a watch open for this long; each time up to twice that, at random")
 	f.IntVar(&o.maxFailures, "max-failures", -1, "give up after this many failures in a row (-1 = never)")
 	f.Int64Var(&o.memory, "memory", defaultMemory, "fail when the objects that are watched take more MiB than this")
 	o.reporting.registerWhich(f)
 	f.DurationVar(&o.debounce, "debounce", 0, "wait this long for further changes of an object and print only the last; the oldest of more than 64 MiB is printed at once")
 	o.waiting.Register(f)
-	o.hooking.register(f)
+	o.hooking.Register(f)
 	o.operating.Register(f)
 	o.checkpointing.register(f)
-	f.BoolVar(&o.live, "live", false, "a table that is kept up to date where it stands, instead of a line for each event")
-	f.BoolVarP(&o.watching, "watch", "w", true, "accepted for those who type it")
+	f.BoolVar(&o.live, "live", false, "show a table and keep it up to date in place, instead of a line for each event")
+	f.BoolVarP(&o.watching, "watch", "w", true, "do nothing: it is accepted because kubectl has it")
 	o.reporting.registerHow(f)
 	o.reporting.columns.RegisterServer(f)
 	f.String("sort-by", "", "")
@@ -115,9 +116,13 @@ func runWatch(p *cli.Program, cmd *cobra.Command, args []string, o *watchFlags) 
 	if err != nil {
 		return err
 	}
-	args, command := o.hooking.split(cmd, args)
-	if out.hooks, err = o.hooking.compile(cmd, command, out.types); err != nil {
+	args, command := o.hooking.Split(cmd, args)
+	asked, err := o.hooking.Compile(cmd, command, out.types)
+	if err != nil {
 		return err
+	}
+	if asked != nil {
+		out.hooks = &hooks{asked: *asked}
 	}
 	if err := o.reporting.columns.Mistaken(args); err != nil {
 		return err
@@ -176,15 +181,14 @@ func (o *watchFlags) session(ctx context.Context, t *messages.Writer, w objects.
 		return w.Targets(ctx, c, &o.connection.Namespaces, o.selection.All, (*served.Types).Now, can) // a first request that fails ends the run
 	}
 	whole := o.once || out.verdict != nil // needs all clusters from the beginning
-	found, err := reach(ctx, clusters, !whole, func(ctx context.Context, c connect.Cluster) (ts []target.Target, err error) {
-		err = o.reach(ctx, t, c.Name, func() (err error) {
-			ts, err = discover(ctx, c)
-			return err
-		})
-		return ts, err
+	var found *reached
+	err := o.reach(ctx, t, "", func() (err error) {
+		if found, err = reach(ctx, clusters, !whole, discover); err != nil {
+			found.close()
+		}
+		return err
 	})
 	if err != nil {
-		found.close()
 		return nil, err
 	}
 	if len(found.late) > 0 && whole {
@@ -221,7 +225,7 @@ func (o *watchFlags) session(ctx context.Context, t *messages.Writer, w objects.
 
 // check refuses flags that make no sense.
 func (o *watchFlags) check(cmd *cobra.Command, p *cli.Program) (output, error) {
-	out, err := o.reporting.check(cmd, p, o.hooking.given(cmd))
+	out, err := o.reporting.check(cmd, p, o.hooking.Given(cmd))
 	if err != nil {
 		return out, err
 	}
@@ -234,7 +238,7 @@ func (o *watchFlags) check(cmd *cobra.Command, p *cli.Program) (output, error) {
 	if out.verdict, err = o.waiting.Compile(); err != nil {
 		return out, err
 	}
-	if err := o.checkpointing.check(cmd.Flags().Changed("checkpoint"), o.hooking.given(cmd)); err != nil {
+	if err := o.checkpointing.check(cmd.Flags().Changed("checkpoint"), o.hooking.Given(cmd)); err != nil {
 		return out, err
 	}
 	if o.checkpointing.ack != "" && out.format.Name != "ndjson" {
@@ -252,9 +256,9 @@ func (o *watchFlags) check(cmd *cobra.Command, p *cli.Program) (output, error) {
 		return out, exit.Usage("--initial-list %q: want one of auto, paged, stream", printable.Clip(o.list))
 	case o.once && (o.watchOnly || o.sinceRV != ""):
 		return out, exit.Usage("--once prints the first list, which --watch-only and --since-rv leave out: give one")
-	case o.once && o.hooking.given(cmd) && !o.hooking.initial && o.hooking.on == nil && o.checkpointing.file == "":
+	case o.once && o.hooking.Given(cmd) && !o.hooking.Initial && !o.hooking.Chosen() && o.checkpointing.file == "":
 		return out, exit.Usage("--once prints the first list, for whose objects hooks are run with --exec-initial only: give both")
-	case o.reporting.skipInitial && o.hooking.initial:
+	case o.reporting.skipInitial && o.hooking.Initial:
 		return out, exit.Usage("--skip-initial skips the objects of the first list, --exec-initial runs hooks for them: give one")
 	case out.where.Asks() && o.watchOnly:
 		return out, exit.Usage("--where asks which objects matched before, which --watch-only leaves out: give --skip-initial instead")

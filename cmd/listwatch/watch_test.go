@@ -91,7 +91,7 @@ func TestEveryTalkIsOneLine(t *testing.T) {
 		if lines != 3 {
 			t.Errorf("%s: %d lines\n%q", format, lines, stderr.String())
 		}
-		if format == "text" && !strings.HasPrefix(stderr.String(), "\r\x1b[Klistwatch: pods: 12,500/48,310 objects … 3.0s\r\x1b[Klistwatch: pods: two lines [31m\n") {
+		if format == "text" && !strings.HasPrefix(stderr.String(), "\r\x1b[Klistwatch: pods: 12,500/48,310 objects, 4,166/s, 9s left\r\x1b[Klistwatch: pods: two lines [31m\n") {
 			t.Errorf("%q", stderr.String())
 		}
 	}

@@ -3,14 +3,17 @@ package protobuf
 import (
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/protojson"
 )
 
 const (
-	least     = 64 << 10 // minimal size of the buffer
-	keepAtEnd = 1 << 20  // a larger buffer is released when it is not needed any more
+	least     = 64 << 10    // minimal size of the buffer
+	keepAtEnd = 1 << 20     // a larger buffer is released when it is not needed any more
+	quiet     = 4 << 10     // size of the buffer while the body is quiet: bookmarks, a change now and then
+	pause     = time.Second // a read that waits for longer and brings less than quiet shows that
 )
 
 // A reader holds the part of a body that is in memory.
@@ -21,6 +24,8 @@ type reader struct {
 	pos  int    // the bytes before it are consumed
 	base int64  // offset in the body of buf[0]
 	err  error  // final error of r
+	calm bool   // the last read shows that the body is quiet
+	full bool   // the last read filled the buffer
 }
 
 func newReader(r io.Reader, what string) *reader {
@@ -51,8 +56,11 @@ func (r *reader) fill(n int) error {
 	}
 	r.room(n)
 	for range 100 {
+		begin := time.Now()
 		k, err := r.r.Read(r.buf[len(r.buf):cap(r.buf)])
 		r.buf = r.buf[:len(r.buf)+k]
+		r.calm = k < quiet && time.Since(begin) > pause
+		r.full = len(r.buf) == cap(r.buf)
 		if err != nil && err != io.EOF {
 			err = fmt.Errorf("read body at byte %d: %w", r.base+int64(len(r.buf)), err)
 		}
@@ -74,8 +82,12 @@ func (r *reader) room(n int) {
 	have := len(r.buf) - r.pos
 	size := cap(r.buf)
 	switch {
+	case r.calm && size > quiet && max(have, n) <= quiet/2:
+		size = quiet
 	case size > keepAtEnd && max(have, n) < size/8:
 		size = max(least, 2*have)
+	case r.full && size < least: // not quiet any more
+		size = least
 	case have == size: // all of it is needed
 		size = min(2*size, n+least)
 	case r.pos == 0 && len(r.buf) < size:

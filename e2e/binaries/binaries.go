@@ -52,8 +52,9 @@ func (p Program) module() (folder, module, pkg string, err error) {
 
 // Ensure returns the path of the program, building it first if its folder in
 // the cache (see Dir) does not have it. A build says on progress what it does and
-// how long it took; nothing is written there when there is nothing to build.
-// kube-apiserver takes minutes, so ctx should have no short deadline.
+// how long it took, and on a terminal how far it is; nothing is written there when
+// there is nothing to build. kube-apiserver takes minutes, so ctx should have no short
+// deadline.
 func Ensure(ctx context.Context, p Program, progress io.Writer) (string, error) {
 	dir, err := Dir(ctx, p)
 	if err != nil {
@@ -113,13 +114,22 @@ func build(ctx context.Context, p Program, path string, progress io.Writer) erro
 
 	fmt.Fprintf(progress, "building %s %s into %s (once; kube-apiserver takes minutes)\n", p, version, filepath.Dir(path))
 	start := time.Now()
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
+	deps, err := goOutput(ctx, dir, "list", "-deps", pkg)
+	if err != nil {
+		return fmt.Errorf("list the packages of %s: %w\n%s", p, err, needed)
+	}
+	out := &compiled{terminal: terminalOf(progress), program: string(p), packages: map[string]bool{}, began: start}
+	for name := range strings.FieldsSeq(deps) {
+		out.packages[name] = true
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-v", "-trimpath", "-buildvcs=false",
 		"-ldflags", ldflags(p, version), "-o", temp.Name(), pkg)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("build %s %s: %w\n%s\n%s", p, version, err, tail(string(out), 30), needed)
+	cmd.Stdout, cmd.Stderr = out, out
+	err = cmd.Run()
+	if rest := out.end(); err != nil {
+		return fmt.Errorf("build %s %s: %w\n%s\n%s", p, version, err, tail(rest, 30), needed)
 	}
 	if err := os.Chmod(temp.Name(), 0o755); err != nil {
 		return fmt.Errorf("build %s: %w", p, err)

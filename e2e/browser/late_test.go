@@ -128,7 +128,7 @@ func TestLateChanges(t *testing.T) {
 	p.js("location.hash += '&filter=web', 1", nil)
 	p.shows("#rows", "Loading")
 	release()
-	p.shows("#rows", "No changes")
+	p.shows("#rows", "No change matches")
 	p.sound()
 }
 

@@ -1,6 +1,10 @@
 package browser
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+)
 
 // TestNarrow fits in 400 pixels: nothing but the table scrolls sideways.
 func TestNarrow(t *testing.T) {
@@ -17,6 +21,21 @@ func TestNarrow(t *testing.T) {
 	p.shows("#object h1", "web-7d9c6f5b8c-4kq7d")
 	p.until("document.querySelector('#object').getBoundingClientRect().width <= 400")
 	p.shot("narrow-object")
+	p.sound()
+}
+
+// TestTurned: a window that becomes narrow has the columns of a narrow one, and back.
+func TestTurned(t *testing.T) {
+	w := start(t)
+	w.pod("web", "Running", 3)
+	p := w.open("type=pods", look{})
+	p.shows("#rows thead", "Namespace")
+	p.run(emulation.SetDeviceMetricsOverride(400, 800, 1, false))
+	p.without("#rows thead", "Namespace")
+	p.shows(row("web"), "Running")
+	p.run(emulation.SetDeviceMetricsOverride(1280, 800, 1, false))
+	p.shows("#rows thead", "Namespace")
+	p.shows(row("web"), "shop")
 	p.sound()
 }
 

@@ -1,10 +1,12 @@
 package browser
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"path"
 	"strings"
 	"testing"
 
@@ -13,6 +15,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/ui"
 )
 
@@ -26,7 +29,7 @@ func below(t *testing.T, path string) *world {
 	}
 	t.Cleanup(c.CloseIdleConnections)
 	w := show(t, ui.Options{Client: c, Name: path, BasePath: path})
-	w.api = api
+	w.api, w.path = api, path
 	return w
 }
 
@@ -91,4 +94,36 @@ func TestWithoutJavaScript(t *testing.T) {
 	if want := "web"; !strings.Contains(text, want) {
 		t.Errorf("the list has no %s:\n%s", want, text)
 	}
+}
+
+// TestClustersAreSwitched: in one tab, with the type that is shown, and back to a page whose
+// session is still there.
+func TestClustersAreSwitched(t *testing.T) {
+	eu, us := below(t, "/live/eu"), below(t, "/live/us")
+	if err := ui.Link(eu.ui, us.ui); err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []*world{eu, us} {
+		w.pod("in-"+path.Base(w.path), "Running", 0)
+		w.api.Put(kube.ConfigMaps, fmt.Sprintf(`{"metadata":{"namespace":"shop","name":"config-%s"}}`, path.Base(w.path)))
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/live/eu/", eu.proxy())
+	mux.Handle("/live/us/", us.proxy())
+	front := httptest.NewServer(mux)
+	t.Cleanup(front.Close)
+	t.Cleanup(front.CloseClientConnections)
+	p := open(t, front.URL+"/live/eu/#token="+eu.ui.Token()+"&type=configmaps&ns=shop", look{})
+	p.shows(row("config-eu"), "config-eu")
+	p.click("#cluster")
+	p.enter("live/us")
+	p.press("Enter")
+	p.run(chromedp.WaitVisible(row("config-us"), chromedp.ByQuery)) // of another document
+	p.until("location.pathname === '/live/us/' && !location.hash.includes('token')")
+	p.run(chromedp.Navigate(front.URL + "/live/eu/#type=pods")) // without a token
+	p.shows(row("in-eu"), "Running")
+	p.press("c")
+	p.shows("#dialog", "Cluster")
+	p.press("Escape")
+	p.sound()
 }

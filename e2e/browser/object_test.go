@@ -91,7 +91,7 @@ func TestActivityListsChanges(t *testing.T) {
 	p.shows("#rows tr.change", "deployments.apps")
 	p.shows("#rows tr.change", "pods")
 	p.shot("activity")
-	p.js("document.querySelector('#rows tr.change a').click(), 1", nil) // by its place, the mouse would miss a row that moves
+	p.js("document.querySelector('#rows tr.change td.n a').click(), 1", nil) // by its place, the mouse would miss a row that moves
 	p.shows("#object h1", "web")
 	p.sound()
 }
@@ -165,6 +165,47 @@ func TestTheMomentBefore(t *testing.T) {
 	p.press("ArrowLeft")
 	p.shows("#pulse", "the past")
 	p.press("l")
+	p.shows("#pulse", "live")
+	p.sound()
+}
+
+// TestManagedFieldsUnfold: who wrote which field is requested when somebody unfolds it.
+func TestManagedFieldsUnfold(t *testing.T) {
+	w := start(t)
+	w.api.Put(kube.Pods, `{"metadata":{"namespace":"shop","name":"web","managedFields":[{"manager":"<b>editor</b>","operation":"Apply","apiVersion":"v1","time":"2026-01-01T00:00:00Z",
+		"fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:containers":{"k:{\"name\":\"<i>app</i>\"}":{"f:image":{}}}}}}]},"spec":{"containers":[{"name":"<i>app</i>","image":"web:1"}]}}`)
+	p := w.open("type=pods&object=pods/shop/web&tab=yaml", look{})
+	p.shows("#object pre.yaml", "image: web:1")
+	p.without("#object", "editor")
+	p.click(".managers summary")
+	p.shows(".managers", "<b>editor</b> Apply")
+	p.shows(".managers", "spec.containers[name=<i>app</i>].image")
+	p.shot("managers")
+	p.press("1", "3")
+	p.shows(".managers", "<b>editor</b> Apply")
+	p.sound()
+}
+
+// TestATimeCanBeTyped: as a time of day or as an age; what is none, or not kept, is refused.
+func TestATimeCanBeTyped(t *testing.T) {
+	w := start(t)
+	w.pod("web", "Running", 0)
+	p := w.open("type=pods", look{})
+	p.shows(row("web"), "Running")
+	p.press("t")
+	for typed, says := range map[string]string{"25:00": "not a time", "2026-02-31 10:00": "not a time", "3d": "Nothing is kept from before"} {
+		p.js("document.querySelector('#dialog input').value = '', 1", nil)
+		p.enter(typed)
+		p.press("Enter")
+		p.shows("#moment-note", says)
+	}
+	p.js("document.querySelector('#dialog input').value = '', 1", nil)
+	p.enter("0s ago")
+	p.press("Enter")
+	p.shows("#pulse", "the past")
+	p.click("#clock")
+	p.enter("live")
+	p.press("Enter")
 	p.shows("#pulse", "live")
 	p.sound()
 }

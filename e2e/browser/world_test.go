@@ -24,6 +24,7 @@ type world struct {
 	api     *apitest.Server
 	ui      *ui.UI
 	web     *httptest.Server
+	path    string       // below which the page is
 	streams atomic.Int32 // that were opened
 	resumed atomic.Int32 // of these, that named the last event
 

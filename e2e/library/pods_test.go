@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -36,6 +37,9 @@ func TestPods(t *testing.T) {
 		w.Header().Set("Content-Type", "text/plain")
 		fmt.Fprintln(w, "first")
 		w.(http.Flusher).Flush()
+		if r.URL.Query().Get("sinceSeconds") == "7" { // this kubelet dies
+			panic(http.ErrAbortHandler)
+		}
 		if r.URL.Query().Get("follow") == "true" {
 			<-r.Context().Done()
 		}
@@ -74,6 +78,15 @@ func TestPods(t *testing.T) {
 		body.Close()
 		if err != nil || first != "first\n" || <-asked != "/containerLogs/shop/web/main?follow=true" {
 			t.Errorf("line %q: %v", first, err)
+		}
+		body, err = pods.Logs(t.Context(), web, client.LogOptions{Follow: true, Since: 7 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := io.ReadAll(body)
+		body.Close()
+		if <-asked; string(all) != "first\n" || err != nil {
+			t.Errorf("a kubelet that dies, which the server does not report: %q: %v", all, err)
 		}
 		_, err = pods.Logs(t.Context(), web, client.LogOptions{Container: "other"})
 		if !errors.Is(err, kube.ErrInvalid) {

@@ -24,7 +24,10 @@ import (
 )
 
 // 50 stops take some minutes: go test -run TestInformerStops -stops 50
-var stops = flag.Int("stops", 10, "stops of TestInformerStops")
+var (
+	stops    = flag.Int("stops", 10, "stops of TestInformerStops")
+	stopSeed = flag.Uint64("stops.seed", 0, "of what chance decides in TestInformerStops; 0 = a new one, which is printed")
+)
 
 const stoppedIn = "default"
 
@@ -38,6 +41,11 @@ type writtenMap struct {
 // a real apiserver, and begins another with what it left. No deletion is delivered that
 // did not happen, none is missed, and in the end the store is what the server has.
 func TestInformerStops(t *testing.T) {
+	seed := *stopSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("-stops.seed %d", seed)
 	c := cluster.ForTest(t, cluster.Options{})
 	cl, err := client.New(client.Config{Server: c.URL(), Token: c.Token(), TLS: client.TLS{CAFile: c.CAFile()}})
 	if err != nil {
@@ -48,11 +56,12 @@ func TestInformerStops(t *testing.T) {
 		T: t, maps: client.Of[writtenMap](cl, kube.ConfigMaps).In(stoppedIn), seen: client.Of[kube.Partial](cl, kube.ConfigMaps).In(stoppedIn),
 		snapshot: cache.Snapshot{Path: filepath.Join(t.TempDir(), "maps"), Cluster: "c1", Every: 50 * time.Millisecond},
 		known:    map[kube.Key]string{},
+		dice:     rand.New(rand.NewPCG(seed, 0)), slow: rand.New(rand.NewPCG(seed, 1)),
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var writers sync.WaitGroup
 	for n := range 8 {
-		writers.Go(func() { s.write(ctx, n) })
+		writers.Go(func() { s.write(ctx, n, rand.New(rand.NewPCG(seed, 2+uint64(n)))) })
 	}
 	for range *stops {
 		s.live(t.Context(), true)
@@ -68,6 +77,8 @@ type stopped struct {
 	maps     client.Collection[writtenMap]
 	seen     client.Collection[kube.Partial]
 	snapshot cache.Snapshot
+	dice     *rand.Rand // decides when a life ends
+	slow     *rand.Rand // decides how long the handler takes
 
 	mu      sync.Mutex
 	known   map[kube.Key]string       // UIDs, over all lives
@@ -79,14 +90,14 @@ type stopped struct {
 }
 
 // write writes as fast as the server lets it. Each writer has names of its own.
-func (s *stopped) write(ctx context.Context, writer int) {
+func (s *stopped) write(ctx context.Context, writer int, dice *rand.Rand) {
 	for ctx.Err() == nil {
-		k := kube.Key{Namespace: stoppedIn, Name: fmt.Sprintf("x%d-%d", writer, rand.IntN(20))}
+		k := kube.Key{Namespace: stoppedIn, Name: fmt.Sprintf("x%d-%d", writer, dice.IntN(20))}
 		var err error
-		if rand.IntN(3) == 0 {
+		if dice.IntN(3) == 0 {
 			err = s.maps.Delete(ctx, k, client.DeleteOptions{})
 		} else if _, err = s.maps.Create(ctx, writtenMap{Meta: kube.Meta{Namespace: k.Namespace, Name: k.Name}}); errors.Is(err, kube.ErrExists) {
-			_, err = s.maps.Patch(ctx, k, client.MergePatch, map[string]any{"data": map[string]string{"n": fmt.Sprint(rand.Int())}})
+			_, err = s.maps.Patch(ctx, k, client.MergePatch, map[string]any{"data": map[string]string{"n": fmt.Sprint(dice.Int())}})
 		}
 		if err != nil && ctx.Err() == nil && !errors.Is(err, kube.ErrNotFound) {
 			s.Error(err)
@@ -99,7 +110,7 @@ func (s *stopped) write(ctx context.Context, writer int) {
 func (s *stopped) live(ctx context.Context, stop bool) {
 	s.mu.Lock()
 	s.pending, s.objects, s.deltas = maps.Clone(s.known), map[kube.Key]kube.Partial{}, 0
-	s.last, s.reached = 1+rand.IntN(400), make(chan struct{})
+	s.last, s.reached = 1+s.dice.IntN(400), make(chan struct{})
 	s.mu.Unlock()
 	i := cache.New(s.seen, cache.Options[kube.Partial]{Snapshot: s.snapshot, OnError: func(err error) {
 		if i := (*watch.Interruption)(nil); !errors.As(err, &i) {
@@ -131,7 +142,7 @@ func (s *stopped) live(ctx context.Context, stop bool) {
 
 // take is the handler.
 func (s *stopped) take(d cache.Delta[kube.Partial]) {
-	time.Sleep(rand.N(time.Millisecond))
+	time.Sleep(time.Duration(s.slow.Int64N(int64(time.Millisecond))))
 	if d.Type == watch.Deleted {
 		if o, err := s.seen.Get(s.Context(), d.Key); err == nil && o.UID == d.UID && o.DeletionTimestamp == nil {
 			s.Errorf("a deletion of %s %s that did not happen", d.Key, d.UID)

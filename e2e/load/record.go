@@ -99,11 +99,11 @@ type Event struct {
 	Version Version
 }
 
-// Missing returns the writes of one resource that no event shows, in order:
-// a create or update is shown by an event that is no delete with its UID and
-// RV, a delete by a delete with its UID, and its RV where that is known. It is empty for a watcher that began
-// before the run and never had to relist. A relist may skip versions, and a
-// watcher that did one must only agree with Final.
+// Missing returns the writes of one resource that no event shows, in order: a create or
+// update is shown by an event that is no delete with its UID and RV, a delete by a delete
+// with its UID, and its RV where that is known. It is empty for a watcher that began before
+// the run and never had to relist. A relist may skip versions, and a watcher that did one
+// must only agree with Final.
 func (r *Record) Missing(resource string, events []Event) []Write {
 	states := make(map[Version]bool)
 	deleted := make(map[string]string) // UID to RV

@@ -122,22 +122,15 @@ func (o *operator) reconcile(ctx context.Context, key kube.Key) (again controlle
 
 // ensure creates or updates a child and returns it.
 func (o *operator) ensure(ctx context.Context, m CloudManager, w want) (Child, error) {
-	if cached, ok := o.children[w.resource].Store().Get(w.key(m)); ok {
-		c := cached
-		if err := shape(&c, m, w); err != nil || reflect.DeepEqual(c, cached) {
-			return cached, err // no request, as in most runs
-		}
-	}
-	c, outcome, err := client.Of[Child](o.client, w.resource).CreateOrUpdate(ctx, w.key(m), func(c *Child) error { return shape(c, m, w) })
+	writes := controller.Awaited(o.controller, kube.KeyOf(m), client.Of[Child](o.client, w.resource), o.children[w.resource])
+	c, outcome, err := controller.Ensure(ctx, writes, o.children[w.resource].Store(), w.key(m), func(c *Child) error { return shape(c, m, w) })
 	if err == nil && outcome != client.Unchanged {
-		o.controller.Await(kube.KeyOf(m), o.children[w.resource], c)
 		o.events.Eventf(events.About(managers, m), events.Normal, "Synced", "%s %s %s", w.resource.Kind, w.key(m).Name, outcome)
 	}
 	return c, err
 }
 
-// shape sets the desired fields of c. It modifies nothing in place, because a cache may
-// share it.
+// shape sets the desired fields of c.
 func shape(c *Child, m CloudManager, w want) error {
 	if owner, _ := kube.ControllerOf(c.OwnerReferences); c.UID != "" && owner.UID != m.UID {
 		return errExists

@@ -65,26 +65,15 @@ func (o *operator) reconcile(ctx context.Context, key kube.Key) (controller.Resu
 // ensure creates or updates the Deployment of a Foo and returns it.
 func (o *operator) ensure(ctx context.Context, foo Foo) (Deployment, error) {
 	key := kube.Key{Namespace: foo.Namespace, Name: foo.Spec.DeploymentName}
-	cached, ok := o.deployments.Store().Get(key)
-	if ok {
-		now := cached
-		if err := shape(&now, foo); err != nil || reflect.DeepEqual(now, cached) {
-			return cached, err // no request, as in most runs
-		}
+	writes := controller.Awaited(o.controller, kube.KeyOf(foo), client.Of[Deployment](o.client, kube.Deployments), o.deployments)
+	d, outcome, err := controller.Ensure(ctx, writes, o.deployments.Store(), key, func(d *Deployment) error { return shape(d, foo) })
+	if err == nil && outcome != client.Unchanged {
+		o.events.Eventf(events.About(foos, foo), events.Normal, "Synced", "deployment %s %s", key.Name, outcome)
 	}
-	// It is missing, or somebody has edited it.
-	d, outcome, err := client.Of[Deployment](o.client, kube.Deployments).CreateOrUpdate(ctx, key, func(d *Deployment) error { return shape(d, foo) })
-	if err != nil || outcome == client.Unchanged {
-		return d, err
-	}
-	o.controller.Await(kube.KeyOf(foo), o.deployments, d)
-	o.events.Eventf(events.About(foos, foo), events.Normal, "Synced", "deployment %s %s", key.Name, outcome)
-	return d, nil
+	return d, err
 }
 
-// shape sets the desired fields of d. It assigns new values and modifies none in place,
-// because d may be a copy of an object that a cache shares. A Deployment without a UID
-// is new.
+// shape sets the desired fields of d. A Deployment without a UID is new.
 func shape(d *Deployment, foo Foo) error {
 	if owner, ok := kube.ControllerOf(d.OwnerReferences); d.UID != "" && (!ok || owner.UID != foo.UID) {
 		return errExists
@@ -109,12 +98,9 @@ func (o *operator) report(ctx context.Context, foo Foo, available int, ready kub
 	if reflect.DeepEqual(status, foo.Status) {
 		return nil
 	}
-	now, err := client.Of[Foo](o.client, foos).PatchStatus(ctx, kube.KeyOf(foo), status)
+	_, err := controller.Awaited(o.controller, kube.KeyOf(foo), client.Of[Foo](o.client, foos), o.foos).PatchStatus(ctx, kube.KeyOf(foo), status)
 	if errors.Is(err, kube.ErrNotFound) {
 		return nil // it was deleted meanwhile
-	}
-	if err == nil {
-		o.controller.Await(kube.KeyOf(foo), o.foos, now)
 	}
 	return err
 }

@@ -207,12 +207,13 @@ func TestDamagedSegmentsAreSetAside(t *testing.T) {
 // TestLimits: the oldest segments are removed, and what exists is known nevertheless.
 func TestLimits(t *testing.T) {
 	dir := t.TempDir()
+	dice := rand.New(rand.NewPCG(1, 0))
 	d := open(t, dir, Limits{Bytes: 64 << 10, Age: 1000 * time.Hour})
 	s := must(d.Begin(kube.Pods, nil, 1, "", slices.Values([]State{state(t, "a", "1", 1, Added, 100), state(t, "still", "2", 1, Added, 100), state(t, "gone", "3", 1, Added, 100)})))(t)
 	check(t, s.Add(state(t, "gone", "3", 2, Deleted, 100)))
 	for i := int64(2); i < 2000; i++ {
 		st := state(t, "a", "1", i, Modified, 0)
-		st.By = fmt.Sprint(rand.Uint64(), rand.Uint64()) // does not compress
+		st.By = fmt.Sprint(dice.Uint64(), dice.Uint64()) // does not compress
 		check(t, s.Add(st))
 		s = must(s.Flush(time.UnixMilli(i)))(t)
 		if size := sizeOf(t, dir); size > 64<<10 {
@@ -234,7 +235,7 @@ func TestLimits(t *testing.T) {
 	if _, err := d.Begin(kube.Pods, nil, 1, "", func(yield func(State) bool) {
 		for i := range int64(100) {
 			st := state(t, "a", fmt.Sprint(i), i, Added, 0)
-			st.By = fmt.Sprint(rand.Uint64(), rand.Uint64())
+			st.By = fmt.Sprint(dice.Uint64(), dice.Uint64())
 			if !yield(st) {
 				return
 			}

@@ -23,6 +23,8 @@ type Criteria struct {
 	Texts   []string // of codes, as they were given
 	codes   []*gojq.Code
 	Exclude []string // namespaces, sorted
+
+	Ended <-chan struct{} // closed when expressions end without a result; see jq.Ended. nil = never
 }
 
 // Compile checks the flags.
@@ -61,7 +63,9 @@ func (w *Criteria) Excludes(namespace string) bool {
 func (w *Criteria) holds(object map[string]any) (bool, error) {
 	v := jq.JQValue(object)
 	for _, code := range w.codes {
-		switch ok, err := jq.True(code, v); {
+		switch ok, err := jq.True(w.Ended, code, v); {
+		case errors.Is(err, jq.ErrEnded):
+			return false, fmt.Errorf("--where: %w", err)
 		case err != nil:
 			return false, fmt.Errorf("--where: %s", printable.Clip(printable.Line(err.Error())))
 		case !ok:
@@ -94,7 +98,8 @@ const (
 )
 
 // Take returns what is left of ev, and why. It returns an error when an expression
-// fails for an object for which none did before; such an object is not selected.
+// fails for an object for which none did before; such an object is not selected. After
+// jq.ErrEnded nothing is known of ev.
 func (s *Selector[T]) Take(ev watch.Event[T]) (watch.Event[T], Passage, error) {
 	switch {
 	case ev.Type == watch.Restart:
@@ -145,7 +150,7 @@ func (s *Selector[T]) selects(ev watch.Event[T]) (bool, error) {
 	key := kube.Key{Namespace: strings.Clone(ev.Key.Namespace), Name: strings.Clone(ev.Key.Name)}
 	s.Failing[key] = err
 	s.bytes += failureSize(key, err)
-	if again {
+	if again && !errors.Is(err, jq.ErrEnded) {
 		err = nil
 	}
 	return false, err

@@ -32,14 +32,14 @@ func FuzzFilter(f *testing.F) {
 		}
 		const most = 4 << 10
 		var over *codec.LimitError
-		out, err := jq.AppendJQ([]byte("before"), code, v, most, time.Minute)
+		out, err := jq.AppendJQ(nil, []byte("before"), code, v, most, time.Minute)
 		switch {
 		case err != nil && string(out) != "before":
 			t.Fatalf("%d bytes beside %v", len(out), err)
 		case len(out) > most+len("before")+1:
 			t.Fatalf("%d bytes", len(out))
 		}
-		if _, failed := jq.True(code, jq.JQValue(v)); failed != nil && err == nil {
+		if _, failed := jq.True(nil, code, jq.JQValue(v)); failed != nil && err == nil {
 			t.Fatalf("as a condition: %v", failed)
 		} else if errors.As(failed, &over) {
 			t.Fatalf("a condition has a limit of bytes: %v", failed)

@@ -35,14 +35,14 @@ var DiffStyles = []string{"unified", "paths", "merge-patch", "json-patch"}
 
 func (d *Diffing) Register(f *pflag.FlagSet) {
 	d.RegisterStyle(f)
-	f.StringVar(&d.against, "diff-against", "previous", "what -o diff compares with: the previous state, or the first that was seen")
+	f.StringVar(&d.against, "diff-against", "previous", "compare in -o diff with: the previous state, or the first that was seen")
 }
 
 // RegisterStyle registers those that do not say what is compared.
 func (d *Diffing) RegisterStyle(f *pflag.FlagSet) {
 	d.against = "previous"
-	f.StringVar(&d.style, "diff", "", "how -o diff shows what has changed: "+strings.Join(DiffStyles, ", ")+"; the last two are also for -o ndjson, as member patch")
-	f.IntVar(&d.context, "context-lines", 3, "lines around a change in -o diff")
+	f.StringVar(&d.style, "diff", "", "show changes in -o diff as: "+strings.Join(DiffStyles, ", ")+"; the last two are also for -o ndjson, as member patch")
+	f.IntVar(&d.context, "context-lines", 3, "print this many lines around a change in -o diff")
 }
 
 // Check refuses what makes no sense.

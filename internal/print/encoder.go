@@ -9,6 +9,8 @@ import (
 
 // Format says how records are printed.
 type Format struct {
+	Ended <-chan struct{} // closed when expressions end without a result; see jq.Ended. nil = never
+
 	Name        string                // as -o has it; "" = the server's columns
 	Custom      func(*Format) Encoder // of a format with an expression; nil = another
 	Events      bool                  // the kind of event is shown

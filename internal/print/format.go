@@ -138,8 +138,9 @@ func (o *Format) seen(r *record.Record) (map[string]any, error) {
 }
 
 // expression appends what it makes of an object, or of a List, to b, and no more bytes
-// than most, if it can make of an object more than there is.
-type expression func(b []byte, v any, most int) ([]byte, error)
+// than most, if it can make of an object more than there is. It may fail with jq.ErrEnded
+// when ended is closed.
+type expression func(b []byte, v any, most int, ended <-chan struct{}) ([]byte, error)
 
 // maxExpressed is how many bytes an expression makes of one object. What it makes of a
 // List has no limit.
@@ -167,7 +168,7 @@ func (e *expressionEncoder) Encode(b []byte, r *record.Record) ([]byte, error) {
 		e.items = append(e.items, v)
 		return b, nil
 	}
-	return e.print(b, v, maxExpressed)
+	return e.print(b, v, maxExpressed, e.format.Ended)
 }
 
 func (e *expressionEncoder) Flush(b []byte) []byte { return b }
@@ -177,5 +178,5 @@ func (e *expressionEncoder) End(b []byte) ([]byte, error) {
 		return b, nil
 	}
 	items := append([]any{}, e.items...)
-	return e.print(b, map[string]any{"apiVersion": "v1", "kind": "List", "metadata": map[string]any{"resourceVersion": ""}, "items": items}, math.MaxInt-len(b))
+	return e.print(b, map[string]any{"apiVersion": "v1", "kind": "List", "metadata": map[string]any{"resourceVersion": ""}, "items": items}, math.MaxInt-len(b), e.format.Ended)
 }

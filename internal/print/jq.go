@@ -10,8 +10,8 @@ import (
 // they are, the rest as JSON. See https://jqlang.org/manual/.
 func compileJQ(text string) (func(*Format) Encoder, error) {
 	code, err := jq.JQCode(text)
-	return expression(func(b []byte, v any, most int) ([]byte, error) {
-		return jq.AppendJQ(b, code, v, most, patience(most))
+	return expression(func(b []byte, v any, most int, ended <-chan struct{}) ([]byte, error) {
+		return jq.AppendJQ(ended, b, code, v, most, patience(most))
 	}).encoder(err)
 }
 

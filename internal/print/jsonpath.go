@@ -10,14 +10,14 @@ import (
 // of its own.
 func compileJSONPath(text string) (func(*Format) Encoder, error) {
 	t, err := jsonpath.Parse(text)
-	return expression(func(b []byte, v any, _ int) ([]byte, error) { return t.Append(b, v) }).encoder(err)
+	return expression(func(b []byte, v any, _ int, _ <-chan struct{}) ([]byte, error) { return t.Append(b, v) }).encoder(err)
 }
 
 // compileJSONPathAsJSON is compileJSONPath that prints each action's values as a
 // JSON array.
 func compileJSONPathAsJSON(text string) (func(*Format) Encoder, error) {
 	t, err := jsonpath.Parse(text)
-	return expression(func(b []byte, v any, _ int) ([]byte, error) {
+	return expression(func(b []byte, v any, _ int, _ <-chan struct{}) ([]byte, error) {
 		found, err := t.Find(v)
 		if err != nil {
 			return b, err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/jq"
 )
 
 // compileTemplate reads a template of Go's, with the two functions that kubectl
@@ -24,18 +25,20 @@ func compileTemplate(text string) (func(*Format) Encoder, error) {
 	for _, part := range t.Templates() {
 		interruptible(part.Root)
 	}
-	return expression(func(b []byte, v any, most int) ([]byte, error) {
-		return execute(b, t, v, most, patience(most))
+	return expression(func(b []byte, v any, most int, ended <-chan struct{}) ([]byte, error) {
+		return execute(b, t, v, most, patience(most), ended)
 	}).encoder(nil)
 }
 
 // execute appends what t makes of v, at most so many bytes. Text that does not come
 // within patience is an error. t is interruptible.
-func execute(b []byte, t *template.Template, v any, most int, patience time.Duration) ([]byte, error) {
-	out := &limited{text: b, end: len(b) + most, patience: patience, late: time.Now().Add(patience)}
+func execute(b []byte, t *template.Template, v any, most int, patience time.Duration, ended <-chan struct{}) ([]byte, error) {
+	out := &limited{text: b, end: len(b) + most, patience: patience, late: time.Now().Add(patience), ended: ended}
 	switch err := t.Execute(out, v); {
 	case errors.Is(err, errLimit):
 		return b, &codec.LimitError{What: "text of the template", Limit: most}
+	case errors.Is(err, jq.ErrEnded):
+		return b, jq.ErrEnded
 	case errors.Is(err, errLate):
 		return b, fmt.Errorf("template: no text within %v", patience)
 	case err != nil:
@@ -76,6 +79,7 @@ type limited struct {
 	end      int
 	patience time.Duration
 	late     time.Time
+	ended    <-chan struct{}
 }
 
 var (
@@ -84,6 +88,11 @@ var (
 )
 
 func (l *limited) Write(b []byte) (int, error) {
+	select {
+	case <-l.ended:
+		return 0, jq.ErrEnded
+	default:
+	}
 	switch now := time.Now(); {
 	case len(b) > l.end-len(l.text):
 		return 0, errLimit

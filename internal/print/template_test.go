@@ -22,7 +22,7 @@ func TestTemplatesThatDoNotEnd(t *testing.T) {
 			for _, part := range parsed.Templates() {
 				interruptible(part.Root)
 			}
-			b, err := execute([]byte("before\n"), parsed, object, math.MaxInt>>1, 10*time.Millisecond)
+			b, err := execute([]byte("before\n"), parsed, object, math.MaxInt>>1, 10*time.Millisecond, nil)
 			if string(b) != "before\n" || err == nil || err.Error() != "template: no text within 10ms" {
 				t.Errorf("%q, %v", b, err)
 			}

@@ -16,11 +16,11 @@ import (
 // members are those of a JSON object.
 type members map[string]json.RawMessage
 
-// Encode returns the protobuf form of an object, or of a list of objects, in its
-// envelope; it is of the kind that is given if it names none. That is what Kubernetes' own encoder makes of the same values. Members that the
-// kind has not are left out. It fails with ErrUnknown for a kind that the table has
-// not, and with an error that quotes nothing where a value does not fit. What is in
-// memory meanwhile is several times the size of text.
+// Encode returns the protobuf form of an object, or of a list of objects, in its envelope;
+// it is of the kind that is given if it names none. That is what Kubernetes' own encoder
+// makes of the same values. Members that the kind has not are left out. It fails with
+// ErrUnknown for a kind that the table has not, and with an error that quotes nothing where
+// a value does not fit. What is in memory meanwhile is several times the size of text.
 func Encode(text []byte, apiVersion, kind string) ([]byte, error) {
 	var o members
 	if err := json.Unmarshal(text, &o); err != nil {

@@ -23,13 +23,13 @@ type NamespaceList struct {
 
 func (l *NamespaceList) Register(f *pflag.FlagSet, first *string) {
 	l.first = first
-	f.VarP(l, "namespace", "n", "namespace (default that of the context)")
+	f.VarP(l, "namespace", "n", "read this namespace (default that of the context)")
 }
 
 // Allow lets f's --namespace name several.
 func (l *NamespaceList) Allow(f *pflag.FlagSet) {
 	l.many = true
-	f.Lookup("namespace").Usage = "namespace, or several: a,b; may be repeated (default that of the context)"
+	f.Lookup("namespace").Usage = "read this namespace, or several: a,b; may be repeated (default that of the context)"
 }
 
 func (l *NamespaceList) String() string { return strings.Join(l.Names, ",") }

@@ -42,3 +42,33 @@ func TestFor(t *testing.T) {
 		})
 	}
 }
+
+func TestUntil(t *testing.T) {
+	over, why := errors.New("over"), errors.New("removed")
+	for name, tt := range map[string]struct {
+		end  func(cancel func(error), end chan struct{}, stop func())
+		want error
+	}{
+		"the context": {func(cancel func(error), _ chan struct{}, _ func()) { cancel(over) }, over},
+		"the channel": {func(_ func(error), end chan struct{}, _ func()) { close(end) }, why},
+		"stop":        {func(_ func(error), _ chan struct{}, stop func()) { stop() }, context.Canceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				end := make(chan struct{})
+				until, stop := wait.Until(ctx, end, why)
+				synctest.Wait()
+				if until.Err() != nil {
+					t.Error("it has ended before")
+				}
+				tt.end(cancel, end, stop)
+				synctest.Wait()
+				if err := context.Cause(until); err != tt.want {
+					t.Errorf("the cause is %v, want %v", err, tt.want)
+				}
+				stop()
+			})
+		})
+	}
+}

@@ -6,11 +6,11 @@
 //	...
 //	s, err := cloudevents.New("https://events.example.com/", db, cloudevents.Options{})
 //
-// An HTTP server has no position and no table that could be asked for, so that another sink,
-// the companion, keeps both: it commits what the server has acknowledged, and fences. A
-// process that freezes between the two may send a batch that another has sent, too.
+// The position and the table cannot be read from an HTTP server. Therefore another sink, the
+// companion, stores both: it commits the records that the server has acknowledged, and fences.
+// A process that freezes between the two may send a batch that another process sends too.
 //
-// A response of 429, 5xx, or none is followed by another attempt, not before Retry-After,
-// until the time for the commit is over. After 413 a batch is divided, and an event that is
-// too large alone is sent without its data.
+// After a response of 429 or 5xx, or none, the request is retried, not before Retry-After,
+// until the time for the commit has passed. After 413 the batch is divided, and a single event
+// that is too large is sent without its data.
 package cloudevents

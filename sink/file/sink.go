@@ -2,7 +2,6 @@ package file
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -12,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/listwatch/listwatch/internal/disk"
 	"github.com/listwatch/listwatch/kube"
@@ -79,9 +77,15 @@ func Open(path string, o Options) (*Sink, error) {
 func (s *Sink) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.scopes = map[folder]*possession{}
+	s.scopes = nil
 	s.release()
 	return nil
+}
+
+func (s *Sink) closed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.scopes == nil
 }
 
 func (s *Sink) possession(f folder) *possession {
@@ -93,6 +97,9 @@ func (s *Sink) possession(f folder) *possession {
 // Open takes possession of a scope; see sink.Sink.
 func (s *Sink) Open(ctx context.Context, scope sink.Scope) (sink.Position, sink.Known, error) {
 	f := of(s.root, scope)
+	if s.closed() {
+		return sink.Position{}, nil, fmt.Errorf("%s: the folder is closed: %w", scope, sink.ErrRefused) // and may be another's
+	}
 	siblings, err := s.siblings(scope)
 	if err != nil {
 		return sink.Position{}, nil, err
@@ -315,80 +322,4 @@ func (f folder) snapshot() error {
 		return err
 	}
 	return f.remove(stale)
-}
-
-// Prune removes segments all of whose records are older than before, at most limit of them,
-// and returns how many. GAP records are kept.
-func (s *Sink) Prune(ctx context.Context, before time.Time, limit int) (n int64, err error) {
-	s.mu.Lock()
-	open := maps.Clone(s.scopes)
-	s.mu.Unlock()
-	for f, possessed := range open {
-		possessed.mu.Lock()
-		removed, err := f.prune(ctx, before, limit-int(n))
-		possessed.mu.Unlock()
-		if n += int64(removed); err != nil {
-			return n, err
-		}
-	}
-	return n, nil
-}
-
-func (f folder) prune(ctx context.Context, before time.Time, limit int) (int, error) {
-	all, snapshot, _, err := f.segments()
-	if err != nil {
-		return 0, err
-	}
-	var old []segment
-	var gaps []sink.Record
-	for _, s := range all {
-		if len(old) >= limit {
-			break
-		}
-		latest := time.Time{}
-		err := f.read(s, func(p sink.Position) error { latest = p.Time; return ctx.Err() }, nil)
-		if err != nil {
-			return 0, err
-		}
-		if !latest.Before(before) {
-			break
-		}
-		old = append(old, s)
-	}
-	if len(old) == 0 {
-		return 0, nil
-	}
-	keep := func(rec sink.Record) error {
-		if rec.Type == sink.Gap {
-			gaps = append(gaps, rec)
-		}
-		return nil
-	}
-	if err := f.removedGaps(keep); err != nil {
-		return 0, err
-	}
-	had := len(gaps)
-	for _, s := range old {
-		if err := f.read(s, func(sink.Position) error { return ctx.Err() }, keep); err != nil {
-			return 0, err
-		}
-	}
-	if old[len(old)-1].last > snapshot.last {
-		if err := f.snapshot(); err != nil {
-			return 0, err
-		}
-	}
-	if len(gaps) > had {
-		err := f.write(gapsName, func(w io.Writer) error {
-			var err error
-			for _, g := range gaps {
-				err = errors.Join(err, writeRecord(w, g))
-			}
-			return err
-		})
-		if err != nil {
-			return 0, err
-		}
-	}
-	return len(old), f.remove(old)
 }

@@ -11,27 +11,28 @@
 //	listwatch.gaps.CLUSTER.GROUP.RESOURCE.SHARD
 //	listwatch.positions.CLUSTER.GROUP.RESOURCE.SHARD
 //
-// A message is a sink.Record in JSON. Of "latest", which is used in sink.ModeTable, the
-// stream keeps the last message of an object only. In the parts of a subject bytes
-// outside [A-Za-z0-9_-] are escaped as =XX, "-" is empty: the core group, or an object
-// without a namespace. [Subject] writes such subjects for consumers.
+// A message is a sink.Record in JSON. Subjects with "latest" are for sink.ModeTable and
+// Reshard: the stream keeps only the last message of each. In the parts of a subject, bytes
+// outside [A-Za-z0-9_-] are escaped as =XX, and "-" means empty: the core group, or an object
+// without a namespace. [Subject] returns such subjects for consumers.
 //
-// A commit is one atomic batch, whose last message is the position, with the sequence of
-// the position before as Nats-Expected-Last-Subject-Sequence: that is the fence.
+// A commit is one atomic batch. Its last message is the position, with the sequence of the
+// previous position as Nats-Expected-Last-Subject-Sequence: that is the fence.
 //
 // The table is a key-value bucket, also "listwatch" by default, which sources the stream:
 //
 //	objects.CLUSTER.GROUP.RESOURCE.SHARD.NAMESPACE.NAME.UID
 //	positions.CLUSTER.GROUP.RESOURCE.SHARD
 //
-// The UID is part of the key, so that the late deletion of an object spares its namesake.
-// A deleted object has the operation DEL, which vanishes after Options.Retention. The
-// bucket lags behind the stream, in the stream's order: it holds all that its own
-// positions cover. [Sink] waits for that where it reads the table. Nobody can write to
-// the bucket but through the stream.
+// The UID is part of the key, so that a late deletion of an object does not remove a new
+// object with the same name. A deleted object has the operation DEL, which is removed after
+// Options.Retention. The previous key of an object or a position that was moved to another
+// shard has it too, without data. The bucket follows the stream with a delay and in the same
+// order: it has all records up to its own positions. [Sink] waits for them when it reads the
+// table. Only the stream can write to the bucket.
 //
-// Read stream and bucket through consumers: a plain subscription to the subjects also gets
-// the messages of batches that are not committed in the end.
+// Read the stream and the bucket by consumers: a plain subscription to the subjects also gets
+// the messages of batches that are never committed.
 //
 // A commit is as durable as the server makes it: with one replica, the server writes to
 // the disk every two minutes unless sync_interval is "always"; with three replicas, a

@@ -29,6 +29,9 @@ func (s *Sink) position(ctx context.Context, subject string) (*sink.Position, ui
 	if err != nil {
 		return nil, 0, err
 	}
+	if m.Header.Get("KV-Operation") != "" {
+		return nil, m.Sequence, nil // of a shard that there is no more
+	}
 	p, err := wire.DecodePosition(m.Data)
 	return &p, m.Sequence, err
 }

@@ -181,6 +181,67 @@ func TestAFailedTransactionLeavesNothing(t *testing.T) {
 	}
 }
 
+// TestReshardEndsTheTransactionOfADeadProcess, and does not wait until the broker does.
+func TestReshardEndsTheTransactionOfADeadProcess(t *testing.T) {
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	s := open(t, kafka.Options{}, cluster.ListenAddrs())
+	p, _, err := s.Open(t.Context(), scope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit(t, s, &p, record(sink.Added, "a", 1))
+	cluster.ControlKey(int16(kmsg.EndTxn), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		resp := req.ResponseKind().(*kmsg.EndTxnResponse)
+		resp.ErrorCode = kerr.InvalidTxnState.Code
+		return resp, nil, true
+	})
+	next := p
+	next.Sequence++
+	if err := s.Commit(t.Context(), []sink.Record{record(sink.Added, "b", 2)}, next); err == nil {
+		t.Fatal("the transaction succeeds")
+	}
+	short, cancel := context.WithTimeout(t.Context(), 20*time.Second) // well before the transaction ends by itself
+	defer cancel()
+	if err := s.Reshard(short, scope.Cluster, scope.Resource, 2); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{record(sink.Added, "a", 1).ID}, history(t, s)); diff != "" {
+		t.Errorf("history (-want +got):\n%s", diff)
+	}
+}
+
+// TestCloseSendsNoMetrics: a takeover, which closes the former producer, would wait until a broker
+// that is gone has taken its metrics.
+func TestCloseSendsNoMetrics(t *testing.T) {
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	var sent atomic.Int64
+	cluster.ControlKey(int16(kmsg.GetTelemetrySubscriptions), func(kmsg.Request) (kmsg.Response, error, bool) {
+		cluster.KeepControl()
+		sent.Add(1)
+		return nil, nil, false
+	})
+	s := open(t, kafka.Options{}, cluster.ListenAddrs())
+	for range 3 {
+		p, _, err := s.Open(t.Context(), scope)
+		if err != nil {
+			t.Fatal(err)
+		}
+		commit(t, s, &p, record(sink.Added, "a", int(p.Generation)))
+	}
+	s.Close()
+	if n := sent.Load(); n > 0 {
+		t.Errorf("%d requests for metrics", n)
+	}
+}
+
 var soakRounds = flag.Int("soak.rounds", 40, "rounds of the soak")
 
 // TestSoak stops the broker, without its storage, as one of the calamities. It starts again

@@ -36,8 +36,7 @@ func (s *Sink) Open(ctx context.Context, scope sink.Scope) (sink.Position, sink.
 	}
 	id := s.o.Prefix + "/" + shard(scope)
 	s.own(id, possession{})
-	producer, err := kgo.NewClient(append(s.base[:len(s.base):len(s.base)],
-		kgo.TransactionalID(id), kgo.TransactionTimeout(transactionTimeout), kgo.ProducerBatchMaxBytes(int32(s.o.MaxMessage)))...)
+	producer, err := s.producer(id)
 	if err != nil {
 		return sink.Position{}, nil, err
 	}

@@ -80,6 +80,9 @@ func Open(ctx context.Context, o Options, base ...kgo.Opt) (*Sink, error) {
 	if o.MaxMessage <= 0 {
 		o.MaxMessage = 1_000_000
 	}
+	// Close of a client would push its metrics to a broker that may be gone: a takeover waits
+	// for that.
+	base = append([]kgo.Opt{kgo.DisableClientMetrics()}, base...)
 	client, err := kgo.NewClient(base...)
 	if err != nil {
 		return nil, fmt.Errorf("open Kafka: %w", err)

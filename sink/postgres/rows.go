@@ -76,25 +76,25 @@ func objectText(b json.RawMessage) *string {
 }
 
 func scanPosition(row pgx.Row) (p sink.Position, err error) {
-	var selection, revision, phase string
+	var selection, revision, phase, control string
 	s := &p.Scope
 	err = row.Scan(&s.Cluster, &s.Resource.Group, &s.Resource.Plural, &s.Shard, &s.Shards, &s.Resource.Version, &selection,
-		&revision, &p.Generation, &p.Sequence, &p.Epoch, &phase, &p.Cause, &p.Time)
+		&revision, &p.Generation, &p.Sequence, &p.Epoch, &phase, &p.Cause, &p.Time, &control)
 	if err != nil {
 		return p, err
 	}
-	p.Revision, p.Phase, p.Time = kube.Revision(revision), sink.Phase(phase), p.Time.UTC()
+	p.Revision, p.Phase, p.Time, p.Control = kube.Revision(revision), sink.Phase(phase), p.Time.UTC(), sink.Control(control)
 	return p, s.Select(selection)
 }
 
 // Positions returns the positions of all scopes; see sink.Reader.
 func (s *Sink) Positions(ctx context.Context) ([]sink.Position, error) {
-	return collect(query(ctx, s, scanPosition, `SELECT `+positionColumns+` FROM $s.positions ORDER BY 1, 2, 3, 4`))
+	return collect(query(ctx, s, s.pool, scanPosition, `SELECT `+positionColumns+` FROM $s.positions ORDER BY 1, 2, 3, 4`))
 }
 
 // Rows iterates the table of a resource; see sink.Reader.
 func (s *Sink) Rows(ctx context.Context, cluster string, r kube.Resource) iter.Seq2[sink.Row, error] {
-	return query(ctx, s, scanRow, `SELECT api_group, resource, namespace, name, uid, revision, epoch, api_version, labels::text, object::text, trimmed, quarantined
+	return query(ctx, s, s.pool, scanRow, `SELECT api_group, resource, namespace, name, uid, revision, epoch, api_version, labels::text, object::text, trimmed, quarantined
 		FROM $s.objects WHERE cluster=$1 AND api_group=$2 AND resource=$3 ORDER BY namespace, name, shard`, cluster, r.Group, r.Plural)
 }
 
@@ -126,12 +126,12 @@ const readRecord = `id, type, cluster, api_group, resource, shard, namespace, na
 
 // Records iterates the history of a resource; see sink.Reader.
 func (s *Sink) Records(ctx context.Context, cluster string, r kube.Resource) iter.Seq2[sink.Record, error] {
-	return query(ctx, s, scanRecord, `SELECT `+readRecord+` FROM $s.history WHERE cluster=$1 AND api_group=$2 AND resource=$3 ORDER BY seq`, cluster, r.Group, r.Plural)
+	return query(ctx, s, s.pool, scanRecord, `SELECT `+readRecord+` FROM $s.history WHERE cluster=$1 AND api_group=$2 AND resource=$3 ORDER BY seq`, cluster, r.Group, r.Plural)
 }
 
 // Gaps returns the GAP records of a resource; see sink.Reader.
 func (s *Sink) Gaps(ctx context.Context, cluster string, r kube.Resource) ([]sink.Record, error) {
-	return collect(query(ctx, s, scanRecord, `SELECT `+readRecord+` FROM $s.gaps WHERE cluster=$1 AND api_group=$2 AND resource=$3 ORDER BY seq`, cluster, r.Group, r.Plural))
+	return collect(query(ctx, s, s.pool, scanRecord, `SELECT `+readRecord+` FROM $s.gaps WHERE cluster=$1 AND api_group=$2 AND resource=$3 ORDER BY seq`, cluster, r.Group, r.Plural))
 }
 
 func scanRecord(row pgx.Row) (r sink.Record, err error) {
@@ -149,10 +149,12 @@ func scanRecord(row pgx.Row) (r sink.Record, err error) {
 }
 
 // query yields what scan makes of each row.
-func query[T any](ctx context.Context, s *Sink, scan func(pgx.Row) (T, error), text string, args ...any) iter.Seq2[T, error] {
+func query[T any](ctx context.Context, s *Sink, from interface {
+	Query(context.Context, string, ...any) (pgx.Rows, error)
+}, scan func(pgx.Row) (T, error), text string, args ...any) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var zero T
-		rows, err := s.pool.Query(ctx, s.sql(text), args...)
+		rows, err := from.Query(ctx, s.sql(text), args...)
 		if err != nil {
 			yield(zero, err)
 			return

@@ -40,6 +40,8 @@ var migrations = []string{`
 	CREATE INDEX history_object ON $s.history (resource, namespace, name, seq);
 	CREATE INDEX history_id ON $s.history (id);
 	CREATE TABLE $s.gaps (LIKE $s.history);
+`, `
+	ALTER TABLE $s.positions ADD COLUMN control text NOT NULL DEFAULT '';
 `}
 
 // schemaLock is the advisory lock of migrations and of new partitions.

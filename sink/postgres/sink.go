@@ -15,6 +15,7 @@ import (
 
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/sink"
+	"github.com/listwatch/listwatch/sink/internal/wire"
 )
 
 // Options say how a database is used. The zero value is the recommended setting.
@@ -75,7 +76,7 @@ func (s *Sink) Close() error {
 }
 
 const (
-	positionColumns = `cluster, api_group, resource, shard, shards, version, selection, revision, generation, sequence, epoch, phase, cause, updated`
+	positionColumns = `cluster, api_group, resource, shard, shards, version, selection, revision, generation, sequence, epoch, phase, cause, updated, control`
 	ofScope         = `cluster=$1 AND api_group=$2 AND resource=$3 AND shard=$4`
 )
 
@@ -86,44 +87,50 @@ func of(s sink.Scope) []any {
 // Open takes possession of a scope; see sink.Sink.
 func (s *Sink) Open(ctx context.Context, scope sink.Scope) (p sink.Position, known sink.Known, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		// One at a time for all shards, whose number must be the same.
-		table := strings.Join([]string{s.schema, scope.Cluster, scope.Resource.Group, scope.Resource.Plural}, "\n")
-		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, table); err != nil {
+		if err := s.lock(ctx, tx, scope.Cluster, scope.Resource); err != nil {
 			return err
 		}
 		var other int
 		err := tx.QueryRow(ctx, s.sql(`SELECT shards FROM $s.positions WHERE cluster=$1 AND api_group=$2 AND resource=$3 AND shards<>$4 LIMIT 1`),
 			scope.Cluster, scope.Resource.Group, scope.Resource.Plural, scope.Count()).Scan(&other)
 		if err == nil {
-			return fmt.Errorf("%s: the table was made with %d shards, not %d: %w", scope, other, scope.Count(), sink.ErrRefused)
+			return fmt.Errorf("%s: the table was made with %d shards, not %d: reshard changes it: %w", scope, other, scope.Count(), sink.ErrRefused)
 		} else if !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
-		p, err = scanPosition(tx.QueryRow(ctx, s.sql(`SELECT `+positionColumns+` FROM $s.positions WHERE `+ofScope+` FOR UPDATE`), of(scope)...))
-		switch {
-		case errors.Is(err, pgx.ErrNoRows):
-			p = sink.Position{Phase: sink.Loading, Epoch: 1}
-		case err != nil:
+		held, err := scanPosition(tx.QueryRow(ctx, s.sql(`SELECT `+positionColumns+` FROM $s.positions WHERE `+ofScope+` FOR UPDATE`), of(scope)...))
+		stored := &held
+		if errors.Is(err, pgx.ErrNoRows) {
+			stored = nil
+		} else if err != nil {
 			return err
-		case p.Scope.Selection() != scope.Selection():
-			if !scope.Rescope {
-				return fmt.Errorf("%s: the table holds the selection %s, not %s: --rescope replaces it: %w",
-					scope, p.Scope.Selection(), scope.Selection(), sink.ErrRefused)
-			}
-			p.Epoch, p.Phase, p.Cause = p.Epoch+1, sink.Loading, sink.CauseRescoped
 		}
-		p.Scope, p.Generation = scope, p.Generation+1
-		_, err = tx.Exec(ctx, s.sql(`INSERT INTO $s.positions (`+positionColumns+`) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14)
-			ON CONFLICT (cluster, api_group, resource, shard) DO UPDATE SET version=excluded.version, selection=excluded.selection,
-			generation=excluded.generation, epoch=excluded.epoch, phase=excluded.phase, cause=excluded.cause`),
-			append(of(scope), scope.Count(), scope.Resource.Version, scope.Selection(),
-				string(p.Revision), p.Generation, p.Sequence, p.Epoch, string(p.Phase), p.Cause, p.Time)...)
-		return err
+		if p, err = wire.Take(scope, stored, nil); err != nil { // the shards were compared above
+			return err
+		}
+		return s.put(ctx, tx, p)
 	})
 	if err != nil {
 		return sink.Position{}, nil, err
 	}
 	return p, s.known(scope), nil
+}
+
+// lock admits one at a time for all shards of a resource, whose number must be the same.
+func (s *Sink) lock(ctx context.Context, tx pgx.Tx, cluster string, r kube.Resource) error {
+	table := strings.Join([]string{s.schema, cluster, r.Group, r.Plural}, "\n")
+	_, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, table)
+	return err
+}
+
+// put writes a position.
+func (s *Sink) put(ctx context.Context, tx pgx.Tx, p sink.Position) error {
+	_, err := tx.Exec(ctx, s.sql(`INSERT INTO $s.positions (`+positionColumns+`) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15)
+		ON CONFLICT (cluster, api_group, resource, shard) DO UPDATE SET version=excluded.version, selection=excluded.selection,
+		generation=excluded.generation, epoch=excluded.epoch, phase=excluded.phase, cause=excluded.cause, control=excluded.control`),
+		append(of(p.Scope), p.Scope.Count(), p.Scope.Resource.Version, p.Scope.Selection(),
+			string(p.Revision), p.Generation, p.Sequence, p.Epoch, string(p.Phase), p.Cause, p.Time, string(p.Control))...)
+	return err
 }
 
 // Commit writes records and position in one transaction; see sink.Sink.
@@ -167,8 +174,8 @@ func (s *Sink) unstorable(ctx context.Context, records []sink.Record) (map[int]s
 
 func (s *Sink) commit(ctx context.Context, records []sink.Record, raw map[int]string, p sink.Position) error {
 	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, s.sql(`UPDATE $s.positions SET revision=$5, sequence=$6, epoch=$7, phase=$8, cause=$9, updated=$10 WHERE `+ofScope+` AND generation=$11 AND sequence=$12`),
-			append(of(p.Scope), string(p.Revision), p.Sequence, p.Epoch, string(p.Phase), p.Cause, p.Time, p.Generation, p.Sequence-1)...)
+		tag, err := tx.Exec(ctx, s.sql(`UPDATE $s.positions SET revision=$5, sequence=$6, epoch=$7, phase=$8, cause=$9, updated=$10, control=$11 WHERE `+ofScope+` AND generation=$12 AND sequence=$13`),
+			append(of(p.Scope), string(p.Revision), p.Sequence, p.Epoch, string(p.Phase), p.Cause, p.Time, string(p.Control), p.Generation, p.Sequence-1)...)
 		if err != nil {
 			return err
 		}
@@ -199,7 +206,7 @@ func (s *Sink) commit(ctx context.Context, records []sink.Record, raw map[int]st
 // known returns the objects of a scope that the table holds.
 func (s *Sink) known(scope sink.Scope) sink.Known {
 	return func(ctx context.Context) iter.Seq2[sink.Held, error] {
-		return query(ctx, s, scanHeld, `SELECT namespace, name, uid, revision, epoch FROM $s.objects WHERE `+ofScope, of(scope)...)
+		return query(ctx, s, s.pool, scanHeld, `SELECT namespace, name, uid, revision, epoch FROM $s.objects WHERE `+ofScope, of(scope)...)
 	}
 }
 

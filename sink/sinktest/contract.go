@@ -31,6 +31,7 @@ type possession struct {
 	sink  Sink
 	pos   sink.Position
 	known sink.Known
+	batch []sink.Record
 }
 
 func possess(t *testing.T, s Sink, scope sink.Scope) *possession {
@@ -39,7 +40,7 @@ func possess(t *testing.T, s Sink, scope sink.Scope) *possession {
 	if err != nil {
 		t.Fatalf("open %s: %v", scope, err)
 	}
-	return &possession{t, s, pos, known}
+	return &possession{t: t, sink: s, pos: pos, known: known}
 }
 
 // commit commits records as the next position, which must succeed.

@@ -34,6 +34,7 @@ func newStory(t *testing.T, store Store) *story {
 type process struct {
 	*story
 	sink  Sink
+	run   *sink.Runner
 	dead  atomic.Bool // commits do not get out
 	stop  context.CancelFunc
 	ended chan struct{}
@@ -80,6 +81,7 @@ func (s *story) start(change func(*sink.Options)) *process {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	p.run = r
 	s.all = append(s.all, p)
 	ctx, stop := context.WithCancel(s.t.Context())
 	p.stop = stop

@@ -122,9 +122,14 @@ func (k *soak) calamity() {
 		{"frozen", k.freeze},
 		{"woken", k.wake},
 		{"database", k.o.Calamity},
+		{"paused", k.pauseAndResume},
+		{"backfilled", func() { k.control(sink.Backfill) }},
 	}
 	c := all[k.dice.IntN(len(all))]
-	if c.do == nil || k.store.OneWriter && c.name == "frozen" {
+	if c.name == "backfilled" && k.store.Duplicates {
+		return // what was sent and not committed comes again in another epoch, with another id
+	}
+	if c.do == nil || k.store.OneWriter && (c.name == "frozen" || c.name == "paused" || c.name == "backfilled") {
 		return
 	}
 	k.counts[c.name]++

@@ -57,6 +57,7 @@ func Test(t *testing.T, open func(t *testing.T) Store) {
 		{"A mode keeps what it says", keepsModes},
 		{"Nothing that an object holds stops the stream", storesAwkwardObjects},
 		{"A full batch is one commit", commitsFullBatches},
+		{"Control is a part of the position", keepsControl},
 
 		{"Story: load and changes", storyOfChanges},
 		{"Story: restarts", storyOfRestarts},
@@ -71,6 +72,12 @@ func Test(t *testing.T, open func(t *testing.T) Store) {
 		{"Story: rescope", storyOfRescope},
 		{"Story: quarantine", storyOfQuarantine},
 		{"Story: verification", storyOfVerification},
+		{"Story: paused and resumed", storyOfPause},
+		{"Story: paused while it commits", storyOfPauseAmid},
+		{"Story: backfill", storyOfBackfill},
+		{"Story: backfill while it runs", storyOfBackfills},
+		{"Story: another number of shards", storyOfReshard},
+		{"Story: another number of shards, interrupted", storyOfInterruptedReshard},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.run(t, open(t)) })
 	}

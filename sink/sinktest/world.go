@@ -153,9 +153,9 @@ func (w *World) Restore(n int) {
 	w.past = []snapshot{to}
 }
 
-// Check compares what a sink holds of all objects with what happened. The table must equal the cluster. The history must have each
-// change once, but those that came before the first list, or in a named GAP; and no id
-// twice, unless duplicates are permitted.
+// Check compares what a sink holds of all objects with what happened. The table must equal
+// the cluster. The history must have each change once, but those that came before the first
+// list, or in a named GAP; and no id twice, unless duplicates are permitted.
 func (w *World) Check(ctx context.Context, r sink.Reader, cluster string, duplicates bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

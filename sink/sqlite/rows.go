@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	positionColumns = `cluster, api_group, resource, shard, shards, version, selection, revision, generation, sequence, epoch, phase, cause, updated`
+	positionColumns = `cluster, api_group, resource, shard, shards, version, selection, revision, generation, sequence, epoch, phase, cause, updated, control`
 	ofScope         = `cluster=? AND api_group=? AND resource=? AND shard=?`
 	recordColumns   = `id, type, cluster, api_group, resource, shard, namespace, name, uid, revision, epoch, api_version, kind, time, phase, synthetic, initial, labels, object, trimmed, from_revision, to_revision, reason`
 	rowColumns      = `cluster, api_group, resource, namespace, name, shard, uid, revision, epoch, api_version, kind, labels, object, phase, trimmed, quarantined, updated`
@@ -109,14 +109,14 @@ type scanner interface{ Scan(...any) error }
 
 func position(row scanner) (p sink.Position, err error) {
 	var shards int
-	var selection, updated, revision, phase string
+	var selection, updated, revision, phase, control string
 	s := &p.Scope
 	err = row.Scan(&s.Cluster, &s.Resource.Group, &s.Resource.Plural, &s.Shard, &shards, &s.Resource.Version, &selection,
-		&revision, &p.Generation, &p.Sequence, &p.Epoch, &phase, &p.Cause, &updated)
+		&revision, &p.Generation, &p.Sequence, &p.Epoch, &phase, &p.Cause, &updated, &control)
 	if err != nil {
 		return p, err
 	}
-	s.Shards, p.Revision, p.Phase = shards, kube.Revision(revision), sink.Phase(phase)
+	s.Shards, p.Revision, p.Phase, p.Control = shards, kube.Revision(revision), sink.Phase(phase), sink.Control(control)
 	if p.Time, err = time.Parse(stampLayout, updated); err != nil {
 		return p, err
 	}
@@ -199,7 +199,9 @@ func scanRecord(row scanner) (r sink.Record, err error) {
 }
 
 // query yields what scan makes of each row.
-func query[T any](ctx context.Context, db *sql.DB, scan func(scanner) (T, error), text string, args ...any) iter.Seq2[T, error] {
+func query[T any](ctx context.Context, db interface {
+	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
+}, scan func(scanner) (T, error), text string, args ...any) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var zero T
 		rows, err := db.QueryContext(ctx, text, args...)

@@ -37,6 +37,8 @@ var migrations = [][]string{{
 	`CREATE INDEX history_object ON history (resource, namespace, name, seq)`,
 	`CREATE INDEX history_time ON history (time)`,
 	`CREATE INDEX history_gaps ON history (resource, seq) WHERE type = 'GAP'`,
+}, {
+	`ALTER TABLE positions ADD COLUMN control TEXT NOT NULL DEFAULT ''`,
 }}
 
 // migrate brings the schema up to date in one transaction, with the views, which belong to
@@ -77,7 +79,8 @@ func migrate(ctx context.Context, db *sql.DB) error {
 }
 
 // schemaOf returns the version of the schema, 0 for an empty file, and the views that the
-// file does not have, or has with another definition. A version of a later release is a sink.ErrRefused.
+// file does not have, or has with another definition. A version of a later release is a
+// sink.ErrRefused.
 func schemaOf(ctx context.Context, db interface {
 	QueryRowContext(context.Context, string, ...any) *sql.Row
 }) (version int, stale []view, err error) {

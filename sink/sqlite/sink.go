@@ -17,6 +17,7 @@ import (
 
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/sink"
+	"github.com/listwatch/listwatch/sink/internal/wire"
 )
 
 // Options say how a file is used. The zero value is the recommended setting.
@@ -98,26 +99,18 @@ func (s *Sink) Open(ctx context.Context, scope sink.Scope) (sink.Position, sink.
 	if err := sameShards(ctx, tx, scope); err != nil {
 		return sink.Position{}, nil, err
 	}
-	p, err := position(tx.QueryRowContext(ctx, `SELECT `+positionColumns+` FROM positions WHERE `+ofScope, of(scope)...))
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		p = sink.Position{Phase: sink.Loading, Epoch: 1}
-	case err != nil:
+	held, err := position(tx.QueryRowContext(ctx, `SELECT `+positionColumns+` FROM positions WHERE `+ofScope, of(scope)...))
+	stored := &held
+	if errors.Is(err, sql.ErrNoRows) {
+		stored = nil
+	} else if err != nil {
 		return sink.Position{}, nil, err
-	case p.Scope.Selection() != scope.Selection():
-		if !scope.Rescope {
-			return sink.Position{}, nil, fmt.Errorf("%s: the table holds the selection %s, not %s: --rescope replaces it: %w",
-				scope, p.Scope.Selection(), scope.Selection(), sink.ErrRefused)
-		}
-		p.Epoch, p.Phase, p.Cause = p.Epoch+1, sink.Loading, sink.CauseRescoped
 	}
-	p.Scope, p.Generation = scope, p.Generation+1
-	_, err = tx.ExecContext(ctx, `INSERT INTO positions (`+positionColumns+`) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)
-		ON CONFLICT DO UPDATE SET version=excluded.version, selection=excluded.selection, generation=excluded.generation,
-		epoch=excluded.epoch, phase=excluded.phase, cause=excluded.cause`,
-		append(of(scope), scope.Count(), scope.Resource.Version, scope.Selection(),
-			string(p.Revision), p.Generation, p.Sequence, p.Epoch, string(p.Phase), p.Cause, stamp(p.Time))...)
+	p, err := wire.Take(scope, stored, nil) // sameShards has compared the shards
 	if err != nil {
+		return sink.Position{}, nil, err
+	}
+	if err := put(ctx, tx, p); err != nil {
 		return sink.Position{}, nil, err
 	}
 	if err := tx.Commit(); err != nil {
@@ -137,7 +130,7 @@ func sameShards(ctx context.Context, tx *sql.Tx, scope sink.Scope) error {
 	case err != nil:
 		return err
 	}
-	return fmt.Errorf("%s: the table was made with %d shards, not %d: %w", scope, shards, scope.Count(), sink.ErrRefused)
+	return fmt.Errorf("%s: the table was made with %d shards, not %d: reshard changes it: %w", scope, shards, scope.Count(), sink.ErrRefused)
 }
 
 // Commit writes records and position in one transaction; see sink.Sink.
@@ -147,8 +140,8 @@ func (s *Sink) Commit(ctx context.Context, records []sink.Record, p sink.Positio
 		return err
 	}
 	defer tx.Rollback()
-	args := []any{string(p.Revision), p.Sequence, p.Epoch, string(p.Phase), p.Cause, stamp(p.Time)}
-	res, err := tx.ExecContext(ctx, `UPDATE positions SET revision=?, sequence=?, epoch=?, phase=?, cause=?, updated=? WHERE `+ofScope+` AND generation=? AND sequence=?`,
+	args := []any{string(p.Revision), p.Sequence, p.Epoch, string(p.Phase), p.Cause, stamp(p.Time), string(p.Control)}
+	res, err := tx.ExecContext(ctx, `UPDATE positions SET revision=?, sequence=?, epoch=?, phase=?, cause=?, updated=?, control=? WHERE `+ofScope+` AND generation=? AND sequence=?`,
 		append(append(args, of(p.Scope)...), p.Generation, p.Sequence-1)...)
 	if err != nil {
 		return err

@@ -6,7 +6,7 @@ import { List, nothing } from "./list.js";
 import { Sheet } from "./object.js";
 import { Time } from "./time.js";
 import { Changes } from "./changes.js";
-import { choose, help, dialog } from "./dialog.js";
+import { choose, help, dialog, moment } from "./dialog.js";
 
 const ACTIVITY = "activity";
 const SECTIONS = ["Favourites", "Workloads", "Network", "Config", "Storage", "Access", "Cluster", "Custom"];
@@ -30,8 +30,8 @@ const past = () => !!view.at || state?.mode === "recording";
 
 const list = new List({ now, open, sort: key => go({ sort: key === "name" ? "" : key }), namespaced: () => type()?.namespaced !== false, since: () => type()?.since || 0, wish, empty: w => nothing(w, type(), view, actions), gap: gapText });
 const object = new Sheet({ now, go, href, type: t => types.get(t), from: () => state?.from, follow: () => state?.follow !== false && !past() });
-const time = new Time({ now, live: () => status.state === "live" && type()?.state !== "stale", at: () => view.at, go: at => go({ at }), state: () => state, filter: () => ({}) });
-const changes = new Changes({ now, href, view: () => view, state: () => state });
+const time = new Time({ now, live: () => status.state === "live" && type()?.state !== "stale", at: () => view.at, go: at => go({ at }), state: () => state });
+const changes = new Changes({ now, href, view: () => view, state: () => state, types: () => [...types.values()], clear: () => actions.clear() });
 
 const actions = { clear: () => go({ filter: "" }), everywhere: () => go({ ns: [] }), namespace: namespaces };
 
@@ -253,8 +253,18 @@ function drawHead() {
   const rate = $("rate"), sum = recent.reduce((a, x) => a + x.n, 0);
   rate.hidden = past() || !sum;
   if (sum) put(rate, h("b", {}, number(sum)), sum === 1 ? "change in the last minute" : "changes in the last minute");
-  put($("where"), state ? ["cluster ", h("b", { dir: "auto", title: state.cluster?.server }, state.cluster?.name || state.cluster?.server || ""), state.user ? [" as ", h("b", { dir: "auto" }, state.user)] : ""] : "");
+  drawWhere();
   drawMode();
+}
+
+// drawWhere names the cluster, and is a button where there are several.
+function drawWhere() {
+  const c = state?.cluster, name = c?.name || c?.server || "", several = state?.clusters?.length > 1;
+  const key = JSON.stringify([name, c?.server, state?.user, several]);
+  if (key === drawWhere.key) return;
+  drawWhere.key = key;
+  const of = [several ? "" : "cluster ", h("b", { dir: "auto", title: c?.server }, name)];
+  put($("where"), !state ? "" : [several ? h("button", { type: "button", class: "chip", id: "cluster", "aria-haspopup": "dialog", onclick: chooseCluster }, "cluster ", of) : of, state.user ? [" as ", h("b", { dir: "auto" }, state.user)] : ""]);
 }
 
 function drawMode() {
@@ -272,6 +282,9 @@ function gapText(g) {
   return `${clock(g.from)} to ${clock(g.to)}: ${g.reason || "the connection was lost"}. ${found ? `Found by comparing: ${found}. ` : "Nothing had changed. "}What came and went in between is not known.`;
 }
 
+// stale are the types whose changes Activity cannot show now.
+const stale = () => view.type === ACTIVITY && !past() ? [...types.values()].filter(t => t.state === "stale") : [];
+
 // drawNotes says above the rows what is not as it should be.
 let hiddenGaps = new Set();
 function drawNotes() {
@@ -285,9 +298,13 @@ function drawNotes() {
     else if (shown && (st === "gone" || st === "budget")) notes.push(h("div", { class: "note" }, h("span", { class: "text", dir: "auto" }, reason || "not served any more")));
     if (t?.undecodable) notes.push(h("div", { class: "note error" }, `${plural(t.undecodable, "object")} could not be decoded and ${t.undecodable === 1 ? "is" : "are"} not shown.`));
   }
-  if (view.sort !== "-changed") for (const g of (w?.gaps || []).filter(x => x.from <= now())) {
-    const id = [view.type, g.from, g.to].join();
-    if (!hiddenGaps.has(id)) notes.push(h("div", { class: "note", "data-gap": g.from }, h("b", {}, "Gap"), h("span", { class: "text", dir: "auto" }, gapText(g)), h("i", { class: "fill" }), h("button", { type: "button", onclick: () => { hiddenGaps.add(id); drawNotes(); } }, "hide")));
+  const lost = stale();
+  if (lost.length) notes.push(h("div", { class: "note", role: "status" }, h("b", {}, "Stale"), h("span", { class: "text" }, lost.map(title).join(", ")), h("span", {}, "Their changes from now on are not known.")));
+  if (view.sort !== "-changed") {
+    const id = g => [view.type, g.from, g.to].join();
+    const gaps = (w?.gaps || []).filter(g => g.from <= now() && !hiddenGaps.has(id(g))), g = gaps.at(-1), more = gaps.length - 1;
+    if (g) notes.push(h("div", { class: "note", "data-gap": g.from }, h("b", {}, "Gap"), h("span", { class: "text", dir: "auto" }, gapText(g), more ? ` Before it: ${plural(more, "other gap")}, from ${clock(gaps[0].from)} on.` : ""), h("i", { class: "fill" }),
+      h("button", { type: "button", onclick: () => { for (const x of gaps) hiddenGaps.add(id(x)); drawNotes(); } }, "hide")));
   }
   if (w?.approximate) notes.push(h("div", { class: "note" }, "History does not reach back to this moment: the rows are the first ones that are known."));
   const key = notes.map(n => n.textContent).join("\n");
@@ -337,7 +354,7 @@ function drawPulse(lost) {
   else if (state?.mode === "recording") word = "recording", cls = "past";
   else if (view.at) word = "the past", cls = "past";
   else if (status.state === "live") {
-    if (t?.state === "stale") word = "stale", cls = "stale";
+    if (t?.state === "stale" || stale().length) word = "stale", cls = "stale";
     else if (t?.state === "live") word = `live, heard ${ago(Date.now() + offset - t.heard)} ago`, cls = "live";
     else word = t && t.state !== "idle" ? t.state : "live", cls = t?.state === "error" || t?.state === "forbidden" ? "stale" : "live";
   }
@@ -351,6 +368,21 @@ function drawPulse(lost) {
 function chooseType() {
   const all = [{ type: ACTIVITY, name: "Activity", shortNames: [] }, ...types.values()];
   choose("Type", "a name, a short name, a group", all.map(t => ({ label: title(t), note: t.name ? "all changes" : [t.group, countOf(t)[0]].filter(Boolean).join("  "), words: [t.type, t.kind, ...(t.shortNames || [])].join(" ").toLowerCase(), exact: [t.plural, ...(t.shortNames || [])], pick: () => go({ type: t.type, object: null, tab: "", filter: "", sort: "", ns: t.namespaced === false ? [] : view.ns }) })));
+}
+
+function chooseCluster() {
+  if (!(state?.clusters?.length > 1)) return;
+  choose("Cluster", "a name", state.clusters.map(n => ({ label: n, note: n === state.cluster.name ? "shown" : "", words: n.toLowerCase(), exact: [n.toLowerCase()], pick: () => n !== state.cluster.name && switchTo(n) })));
+}
+
+// switchTo goes to the page of another cluster, with the same type and namespaces.
+async function switchTo(name) {
+  try {
+    const to = await link.post("api/switch", { to: name }), q = new URLSearchParams({ token: to.token });
+    if (view.type) q.set("type", view.type);
+    if (view.ns?.length) q.set("ns", view.ns.join(","));
+    location.assign(to.path + "#" + q.toString());
+  } catch (e) { announced = { cls: "error", title: "The cluster cannot be shown", text: e.message }; drawBanner(); }
 }
 
 function namespaces() {
@@ -420,9 +452,9 @@ function keys(e) {
   const rows = list.box === e.target || e.target === document.body || list.box.contains(e.target);
   const page = Math.max(1, Math.floor(list.box.clientHeight / 32) - 2);
   const act = {
-    ":": chooseType, "/": () => { $("filter").focus(); $("filter").select(); }, n: namespaces, "?": help, f: favourite, w: () => go({ wide: !view.wide }),
+    ":": chooseType, "/": () => { $("filter").focus(); $("filter").select(); }, n: namespaces, c: chooseCluster, "?": help, f: favourite, w: () => go({ wide: !view.wide }),
     j: () => list.move(1), k: () => list.move(-1), g: () => list.move(-1e9), G: () => list.move(1e9), l: () => go({ at: 0 }), h: health,
-    "+": () => time.zoom(-1), "-": () => time.zoom(1), o: () => object.of && object.enlarge(), ArrowLeft: () => time.step(e.shiftKey ? -1000 : -60e3), ArrowRight: () => time.step(e.shiftKey ? 1000 : 60e3),
+    t: goTo, "+": () => time.zoom(-1), "-": () => time.zoom(1), o: () => object.of && object.enlarge(), ArrowLeft: () => time.step(e.shiftKey ? -1000 : -60e3), ArrowRight: () => time.step(e.shiftKey ? 1000 : 60e3),
     ...(rows ? { ArrowDown: () => list.move(1), ArrowUp: () => list.move(-1), PageDown: () => list.move(page), PageUp: () => list.move(-page), Home: () => list.move(-1e9), End: () => list.move(1e9), Enter: enter } : {}),
     ...(/^[1-6]$/.test(e.key) && object.of ? { [e.key]: () => go({ tab: object.tabs()[e.key - 1]?.[0] || "" }) } : {}),
   }[e.key];
@@ -430,6 +462,8 @@ function keys(e) {
   e.preventDefault();
   act();
 }
+
+function goTo() { if (state) moment(state.from, time.end(), at => go({ at })); }
 
 function enter() {
   const row = list.current();
@@ -465,6 +499,7 @@ function listen() {
   $("clear").addEventListener("click", () => { $("filter").value = ""; go({ filter: "" }); $("filter").focus(); drawMode(); });
   $("pulse").addEventListener("click", health);
   $("help-button").addEventListener("click", help);
+  $("clock").addEventListener("click", goTo);
   $("namespace").addEventListener("click", namespaces);
   $("favourite").addEventListener("click", favourite);
   $("menu").addEventListener("click", () => menu(!$("types").classList.contains("open")));

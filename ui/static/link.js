@@ -4,7 +4,8 @@ import { Stream, Refused, request } from "./stream.js";
 
 export { Refused };
 
-const KEY = "listwatch-key";
+// A tab may show pages of several paths, each with a session of its own.
+const KEY = "listwatch-key " + new URL(".", location.href).pathname;
 const listeners = new Map();
 let key = sessionStorage.getItem(KEY) || "";
 let port = null, own = null;

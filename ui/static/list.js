@@ -20,7 +20,7 @@ export class List {
     this.drawn = new Map();   // n: {tr, cells, row}
     this.box.addEventListener("scroll", () => this.scrolled(), { passive: true });
     this.box.addEventListener("click", e => this.clicked(e));
-    new ResizeObserver(() => { this.spread(); this.scrolled(); }).observe(this.box);
+    new ResizeObserver(() => this.resized()).observe(this.box);
     this.clear("", {});
   }
 
@@ -50,11 +50,24 @@ export class List {
 
   fit() { return Math.min(500, Math.ceil((this.box.clientHeight || 800) / ROW / 10) * 10 + 2 * SPARE); }
 
+  // resized spreads the columns, or makes others: a telephone that is turned has fewer.
+  resized() {
+    if (this.table && this.win && this.names !== this.nameColumns()) {
+      this.names = this.nameColumns();
+      this.head();
+      this.measure([...this.rows.values()]);
+      this.draw();
+    } else this.spread();
+    this.scrolled();
+  }
+
+  nameColumns() { return JSON.stringify([this.win.columns, this.spaced(), this.view.sort, this.view.wide]); }
+
   // window takes a whole window of the server.
   window(win) {
     this.rows = new Map(win.rows.map(r => [r.n, r]));
-    const names = JSON.stringify([win.columns, this.spaced(), this.view.sort, this.view.wide]);
     this.win = win;
+    const names = this.nameColumns();
     if (this.fresh) { this.fresh = false; this.box.scrollTop = 0; }
     if (names !== this.names || !this.table) {
       this.names = names;

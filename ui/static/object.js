@@ -27,6 +27,7 @@ export class Sheet {
       this.data = {};
       this.compare = null;
       this.past = null;         // the state of the past that the YAML is of
+      this.unfolded = false;    // the managed fields are
       this.stop?.abort();
       this.stop = new AbortController();
       this.logs?.abort();
@@ -104,6 +105,7 @@ export class Sheet {
     this.ask("history", "api/history", this.query());
     this.ask("events", "api/events", this.query());
     this.ask("tree", "api/tree", this.query());
+    if (this.unfolded) this.ask("managers", "api/managers", this.query());
   }
 
   // changed takes a new state of the object from the stream.
@@ -123,6 +125,7 @@ export class Sheet {
     if (!this.of || this.at) return;
     if (!this.past) this.askObject();
     this.ask("history", "api/history", this.query());
+    if (this.unfolded) this.ask("managers", "api/managers", this.query());
     this.refresh();
   }
 
@@ -227,7 +230,7 @@ export class Sheet {
   }
 
   recent() {
-    const states = this.data.history?.states?.slice(0, 3);
+    const states = this.data.history?.states?.filter(x => !this.at || (x.at || x.from) <= this.at).slice(0, 3);
     if (!states?.length) return null;
     return [h("h2", {}, "Last changes"), h("ol", { class: "story" }, states.map(x => this.state(x.changes?.length > 4 ? { ...x, changes: x.changes.slice(0, 4), more: (x.more || 0) + x.changes.length - 4 } : x, false))), button("Whole history", () => this.hooks.go({ tab: "history" }))];
   }
@@ -259,7 +262,7 @@ export class Sheet {
       h("div", { class: "head-line" }, h("b", { dir: "auto" }, title), tools ? h("span", { class: "pick" },
         h("button", { type: "button", "data-focus": "v" + x.pos, onclick: () => { this.choose(x); this.hooks.go({ tab: "yaml" }); } }, "YAML"),
         h("button", { type: "button", "data-focus": "c" + x.pos, "aria-pressed": String(picked), onclick: () => this.pick(x.pos) }, picked ? "chosen" : "compare")) : null),
-      h("time", { datetime: new Date(x.at).toISOString(), title: new Date(x.at).toISOString() }, clock(x.at)), h("time", {}, x.by ? ` by ${x.by}` : "", x.inferred ? ", found by comparing after a gap" : "", now - x.at < 3600e3 ? `, ${ago(now - x.at)} ago` : ""),
+      h("time", { datetime: new Date(x.at).toISOString(), title: new Date(x.at).toISOString() }, clock(x.at)), h("time", {}, x.by ? ` by ${x.by}` : "", x.inferred ? ", found by comparing after a gap" : "", Math.abs(now - x.at) < 3600e3 ? `, ${ago(Math.abs(now - x.at))} ${this.at && x.at > now ? "later" : "ago"}` : ""),
       x.changes?.length ? h("pre", { dir: "ltr" }, differences(x.changes), x.more ? h("span", { class: "c" }, `\nand ${number(x.more) + " more"}`) : "") : null);
   }
 
@@ -293,8 +296,23 @@ export class Sheet {
       this.part("object", d => [
         d.redacted ? h("p", { class: "note plain" }, "The values of this Secret were replaced before they were kept.") : null,
         d.truncated ? h("p", { class: "note" }, "The object is larger than 1 MiB: its end is not shown.") : null,
+        this.past || !this.hooks.follow() || d.exists === false ? null : this.managers(),
         h("pre", { class: "yaml", dir: "ltr" }, yaml(d.yaml)),
       ], "the YAML")];
+  }
+
+  // managers says who wrote which field. The server is asked when it is unfolded.
+  managers() {
+    return h("details", { class: "managers", open: this.unfolded ? "" : null, ontoggle: e => {
+      if (e.target.open === this.unfolded) return;
+      this.unfolded = e.target.open;
+      if (this.unfolded) this.ask("managers", "api/managers", this.query());
+      this.draw();
+    } }, h("summary", { "data-focus": "managers" }, "Managed fields: who wrote which field"),
+    this.unfolded ? this.part("managers", d => d.managers.length ? d.managers.map(m => [
+      h("h2", {}, h("b", { dir: "auto" }, m.manager || "(no name)"), ` ${m.operation}${m.subresource ? " of " + m.subresource : ""}`, m.at ? [", ", when(m.at, this.hooks.now())] : ""),
+      h("pre", { dir: "ltr" }, m.fields.join("\n") || "(no field)", m.more ? `\nand ${number(m.more)} more` : ""),
+    ]) : h("p", { class: "quiet" }, "No manager is noted."), "the managed fields") : null);
   }
 
   events() {
@@ -308,11 +326,14 @@ export class Sheet {
   }
 
   related() {
-    return this.part("tree", d => [
+    return this.part("tree", d => {
+      const more = (d.unsearched || []).filter(t => t !== "secrets").length; // those are not read for this
+      return [
       this.treeOf(d.root),
       d.loading?.length ? h("p", { class: "quiet" }, "Searching " + d.loading.join(", ")) : null,
-      d.unsearched?.length ? [h("h2", {}, "Not searched"), h("p", { class: "quiet" }, d.unsearched.join(", ")), this.at ? null : button(`Search ${plural(d.unsearched.length, "more type")}`, () => this.search())] : h("p", { class: "quiet" }, "All types were searched."),
-    ], "owners");
+      d.unsearched?.length ? [h("h2", {}, "Not searched"), h("p", { class: "quiet" }, d.unsearched.join(", ")), this.at || !more ? null : button(`Search ${plural(more, "more type")}`, () => this.search())] : h("p", { class: "quiet" }, "All types were searched."),
+      ];
+    }, "owners");
   }
 
   // search starts to search all types, and asks until they are there.

@@ -4,7 +4,7 @@ import { get } from "./link.js";
 
 const BUCKETS = 120;
 
-// Time draws the bar. hooks: now(), at() (0 = live), go(ms), state() of the server, filter().
+// Time draws the bar. hooks: now(), at() (0 = live), go(ms), state() of the server.
 export class Time {
   constructor(hooks) {
     this.hooks = hooks;
@@ -68,8 +68,7 @@ export class Time {
     const [from, to] = this.range(), turn = ++this.turn;
     const step = (to - from) / BUCKETS, low = Math.floor(from / step) * step;
     try {
-      const f = this.hooks.filter();
-      const data = await get("api/activity", { from: Math.round(low), to: Math.round(low + step * BUCKETS + step), buckets: BUCKETS + 1, types: f.types, ns: f.ns, text: f.text });
+      const data = await get("api/activity", { from: Math.round(low), to: Math.round(low + step * BUCKETS + step), buckets: BUCKETS + 1 });
       if (turn < this.newest) return;
       this.data = data;
       this.failed = "";
@@ -85,13 +84,11 @@ export class Time {
   counts(d) {
     const a = this.data;
     if (!a || this.hooks.state()?.mode === "recording") return;
-    const f = this.hooks.filter();
-    if (f.ns || f.text) return;
-    const step = (a.to - a.from) / a.buckets.length, types = f.types ? f.types.split(",") : null;
+    const step = (a.to - a.from) / a.buckets.length;
     let i = Math.floor((d.at - a.from) / step);
     while (i >= a.buckets.length && a.buckets.length < 4 * BUCKETS) { a.buckets.push([0, 0, 0]); a.to += step; }
     if (i < 0 || i >= a.buckets.length) return;
-    for (const [type, c] of Object.entries(d.types)) if (!types || types.includes(type)) for (let k = 0; k < 3; k++) a.buckets[i][k] += c[k];
+    for (const c of Object.values(d.types)) for (let k = 0; k < 3; k++) a.buckets[i][k] += c[k];
     this.draw();
   }
 
@@ -174,7 +171,7 @@ export class Time {
   // words says where time stands.
   words() {
     const at = this.hooks.at(), now = this.end(), st = this.hooks.state(), rec = st?.mode === "recording";
-    text(this.span, rec ? "a recording of " + ago(st.to - st.from) : this.failed ? "not known: " + this.failed : "all types, " + { 300000: "5 minutes", 900000: "15 minutes", 3600000: "an hour", 21600000: "6 hours", 86400000: "a day" }[this.reach] || ago(this.reach));
+    text(this.span, rec ? "a recording of " + ago(st.to - st.from) : this.failed ? "not known: " + this.failed : "watched types, " + { 300000: "5 minutes", 900000: "15 minutes", 3600000: "an hour", 21600000: "6 hours", 86400000: "a day" }[this.reach] || ago(this.reach));
     const live = $("live");
     text(live, at ? (rec ? "to the end" : "to live") : rec ? "the end" : this.hooks.live() ? "live" : "not live");
     live.classList.toggle("live", !at && !rec && this.hooks.live());

@@ -74,7 +74,7 @@ func fillJob(d *rules.Defaults, o, spec map[string]any) {
 	fillJobSpec(d, spec)
 }
 
-// fillJobSpec fills in what the template of a CronJob has too.
+// fillJobSpec sets the defaults of a Job's spec, also in the template of a CronJob.
 func fillJobSpec(d *rules.Defaults, spec map[string]any) {
 	for r := range rules.ObjectsAt(rules.ObjectAt(spec, "podFailurePolicy"), "rules") {
 		for c := range rules.ObjectsAt(r, "onPodConditions") {
@@ -94,13 +94,13 @@ func fillCronJob(d *rules.Defaults, spec map[string]any) {
 	fillJobSpec(d, d.Object(job, "spec"))
 }
 
-// The labels by which a Job finds its pods, old names and new ones.
+// The labels of a Job's pods, with the old and the new names.
 var (
 	jobNames = [...]string{"job-name", "batch.kubernetes.io/job-name"}
 	jobUIDs  = [...]string{"controller-uid", "batch.kubernetes.io/controller-uid"}
 )
 
-// selectPods gives a new Job, which has its UID, the selector of its pods.
+// selectPods sets the selector of a new Job, which already has its UID.
 func selectPods(d *rules.Defaults, o map[string]any) {
 	spec := d.Object(o, "spec")
 	meta := d.Object(o, "metadata")
@@ -123,8 +123,8 @@ func selectPods(d *rules.Defaults, o map[string]any) {
 	d.Set(match, jobUIDs[1], rules.TextAt(meta, "uid"))
 }
 
-// ShowTemplateLabels gives o, a Job, the labels of its pods if it has none, as
-// kube-apiserver does where it reads a Job from etcd.
+// ShowTemplateLabels gives o, a Job, the labels of its pod template if it has none, as
+// kube-apiserver does when it reads a Job from etcd.
 func ShowTemplateLabels(o *object.Object) {
 	if len(o.Meta.Labels) > 0 {
 		return
@@ -186,9 +186,9 @@ func refuseCronJob(r *rules.Refusals, spec map[string]any) {
 	r.Natural("spec", spec, "successfulJobsHistoryLimit", "failedJobsHistoryLimit", "startingDeadlineSeconds")
 }
 
-// refuseJobUpdate refuses changes of what a Job runs. The value is in the names of JSON,
-// where kube-apiserver has those of Go. While a Job is suspended and none of its pods
-// runs, where they are to run and what they need may change.
+// refuseJobUpdate refuses changes of a Job's immutable members. The value in its message has
+// the names of JSON, that of kube-apiserver those of Go. While a Job is suspended and none of
+// its pods runs, the scheduling and the resources of the pods may change.
 func refuseJobUpdate(r *rules.Refusals, spec, old, status map[string]any) {
 	if !rules.SameValue(spec["selector"], old["selector"]) {
 		r.Invalid("spec.selector", spec["selector"], rules.Immutable)
@@ -215,7 +215,7 @@ func waiting(spec, status map[string]any) bool {
 	return spec["suspend"] == true && suspended && active == 0
 }
 
-// settledTemplate returns a copy without what may change while a Job waits.
+// settledTemplate returns a copy without the members that may change while a Job waits.
 func settledTemplate(template map[string]any) map[string]any {
 	c := schema.Copy(template)
 	spec := rules.ObjectAt(c, "spec")
@@ -235,7 +235,7 @@ func settledTemplate(template map[string]any) map[string]any {
 	return c
 }
 
-// jobSpec is part of a cron job too.
+// jobSpec is the spec of a Job, also within a CronJob.
 type jobSpec struct {
 	Completions, Parallelism *int
 	Template                 pods.Template
@@ -276,7 +276,7 @@ var jobPrinter = columns.Printer{
 	},
 }
 
-// jobWord says how far a job has come.
+// jobWord returns the value of the column STATUS of a Job.
 func jobWord(cs columns.Conditions, deleted bool) string {
 	for _, done := range []string{"Complete", "Failed"} {
 		if cs.Holds(done) {
@@ -330,7 +330,7 @@ var cronJobPrinter = columns.Printer{
 	},
 }
 
-// cronJobName leaves room for the time that the names of its Jobs have.
+// cronJobName limits the name of a CronJob, because its Jobs' names append a time to it.
 func cronJobName(s string) []string {
 	wrong := rules.Subdomain(s)
 	if len(s) > 52 {

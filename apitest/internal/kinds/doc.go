@@ -1,7 +1,7 @@
-// Package kinds is all that a fake server knows of the built-in kinds of Kubernetes: how
-// discovery lists them, what kube-apiserver fills in and refuses, what a new object and a
-// bookmark look like, the columns of Tables, and which writes count as a new generation.
+// Package kinds defines the built-in kinds of Kubernetes for the fake server, as
+// kube-apiserver has them: discovery, defaults, validation, the status of new objects,
+// bookmarks, the columns of Tables, and which writes increment the generation.
 //
-// [All] lists the resources. Values of objects are those of package schema; an object is
-// one of package object. No kind knows the store.
+// [All] lists the resources. Values in objects have the types of package schema, and objects
+// are those of package object. The kinds do not depend on the store.
 package kinds

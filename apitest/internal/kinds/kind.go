@@ -13,38 +13,38 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Kind is all that the server knows of a built-in resource. What is nil or empty is
-// nothing special.
+// Kind is the definition of a built-in resource. A field that is nil or empty means the
+// behaviour of most resources.
 type Kind struct {
 	Info object.Info
 
-	// Defaults fills in what kube-apiserver fills in when it decodes an object: see
+	// Defaults sets the defaults that kube-apiserver sets when it decodes an object: see
 	// [SetDefaults].
 	Defaults func(d *rules.Defaults, o map[string]any)
 
-	// Assign fills in what it adds later: see [Assign].
+	// Assign sets the members that kube-apiserver adds later: see [Assign].
 	Assign func(d *rules.Defaults, o, old map[string]any, taken func(any) bool)
 
-	// Validate refuses what it refuses: see [Validate].
+	// Validate checks an object as kube-apiserver does: see [Validate].
 	Validate func(r *rules.Refusals, o, old map[string]any)
 
-	// Status is that of every new object, as JSON: mostly numbers that Go does not leave
-	// out. NewStatus returns one that depends on the object.
+	// Status is the status of every new object, as JSON: mostly numbers that Go encodes even
+	// if they are 0. NewStatus returns one that depends on the object.
 	Status    string
 	NewStatus func(o map[string]any) map[string]any
 
-	// Zero has the members, besides the head, of a new Go value, in JSON: what a bookmark
-	// has.
+	// Zero is the JSON of a zero Go value without apiVersion, kind and metadata, as a
+	// bookmark has it.
 	Zero string
 
 	Printer  columns.Printer
 	Strategy Strategy
 }
 
-// id names a resource in whatever version.
+// id identifies a resource in all its versions.
 type id struct{ group, plural string }
 
-// catalog has the kinds. Nothing in it changes, so all servers of a process share it.
+// catalog holds the kinds. It is immutable, so all servers of a process share it.
 var catalog = sync.OnceValue(func() (c struct {
 	list []Kind
 	byID map[id]*Kind
@@ -63,10 +63,10 @@ var catalog = sync.OnceValue(func() (c struct {
 	return c
 })
 
-// nothingKnown is the kind of what is not built in.
+// nothingKnown is the kind of resources that are not built in.
 var nothingKnown Kind
 
-// kindOf returns the kind of res, one of which nothing is known where there is none.
+// kindOf returns the kind of res, or nothingKnown.
 func kindOf(res kube.Resource) *Kind {
 	if k := catalog().byID[id{res.Group, res.Plural}]; k != nil {
 		return k
@@ -74,7 +74,7 @@ func kindOf(res kube.Resource) *Kind {
 	return &nothingKnown
 }
 
-// All returns the resources that every server knows from the start.
+// All returns the resources that every server serves from the start.
 func All() []object.Info {
 	var list []object.Info
 	for _, k := range catalog().list {
@@ -88,13 +88,13 @@ func workloadScale() *object.Scale {
 	return &object.Scale{SpecReplicas: "spec.replicas", StatusReplicas: "status.replicas", Selector: "spec.selector"}
 }
 
-// SetDefaults fills in what kube-apiserver 1.37 fills in by code, not by schema,
-// when it decodes an object of its own types, in whatever write: the defaults of
-// the API, and values in another writing, such as a Secret's stringData. What is
-// set stays as it is, and a second call changes nothing. Values are those of
-// package schema; o must have been read as its type.
+// SetDefaults sets the members that kube-apiserver 1.37 sets by code, not by schema, when it
+// decodes an object of a built-in type, in every write: the defaults of the API, and
+// conversions such as that of a Secret's stringData. Members that are set do not change, and a
+// second call changes nothing. Values have the types of package schema; o must have been
+// decoded as its type.
 //
-// Who writes an object owns these fields; those of Assign belong to nobody.
+// The writer of an object owns these members in managedFields; those of Assign have no owner.
 func SetDefaults(res kube.Resource, o map[string]any) (changed bool) {
 	f := kindOf(res).Defaults
 	if f == nil {
@@ -105,16 +105,15 @@ func SetDefaults(res kube.Resource, o map[string]any) (changed bool) {
 	return d.Changed
 }
 
-// Assign fills in what kube-apiserver adds after it has noted in managedFields who
-// wrote what: by admission plugins that are on by default, and before it stores an
-// object. o, of a built-in type, has its defaults, its name and its UID; old is nil
-// on a create. taken reports whether an address, a string, or a port, an int64,
-// belongs to another Service. What is set stays as it is, and a second call
-// changes nothing.
+// Assign sets the members that kube-apiserver adds after it has updated managedFields: by
+// admission plugins that are enabled by default, and before it stores an object. o has a
+// built-in type, its defaults, its name and its UID; old is nil for a create. taken reports
+// whether an address (a string) or a port (an int64) belongs to another Service. Members that
+// are set do not change, and a second call changes nothing.
 //
-// Assign leaves out what only controllers of a real cluster can remove: the finalizers of
-// volumes and claims, and the taint of new nodes. It also gives a pod no service account:
-// the server's plugin refuses pods in a namespace without one, and a controller creates it.
+// Assign does not add what only controllers of a real cluster remove: the finalizers of
+// volumes and claims, and the taint of new nodes. Nor does it set the service account of a
+// pod: the real plugin refuses pods in a namespace without one, which a controller creates.
 func Assign(res kube.Resource, o, old map[string]any, taken func(any) bool) (changed bool) {
 	f := kindOf(res).Assign
 	if f == nil {
@@ -125,11 +124,10 @@ func Assign(res kube.Resource, o, old map[string]any, taken func(any) bool) (cha
 	return d.Changed
 }
 
-// Validate says what kube-apiserver 1.37 would refuse o for, of what users
-// meet most, in its words: fields that are required, names, labels, ports, keys,
-// selectors that do not fit, and what may not change. o is an object of one of the
-// server's own types, with its defaults; old is nil on a create. No causes do not
-// mean that the real server would take it.
+// Validate returns the causes for which kube-apiserver 1.37 would refuse o, in its words. It
+// checks what users meet most often: required fields, names, labels, ports, keys, selectors
+// that do not match, and immutable fields. o has a built-in type and its defaults; old is nil
+// for a create. The real server may refuse an object for which Validate returns no cause.
 func Validate(res kube.Resource, o, old map[string]any) []kube.StatusCause {
 	var r rules.Refusals
 	r.Metadata(res, rules.ObjectAt(o, "metadata"))
@@ -139,8 +137,8 @@ func Validate(res kube.Resource, o, old map[string]any) []kube.StatusCause {
 	return r.Causes
 }
 
-// NewStatus returns the status that kube-apiserver gives a new object of res, one
-// of its own types, once o has its defaults; nil where it gives none.
+// NewStatus returns the status that kube-apiserver sets in a new object of res, a built-in
+// type; nil = none. o must have its defaults.
 func NewStatus(res kube.Resource, o map[string]any) map[string]any {
 	k := kindOf(res)
 	switch {
@@ -152,11 +150,11 @@ func NewStatus(res kube.Resource, o map[string]any) map[string]any {
 	return object.DecodeValue([]byte(k.Status))
 }
 
-// ZeroStatus is the status that is the same for all new objects of res, "" where it is
-// not, or there is none.
+// ZeroStatus returns the status that all new objects of res have in common; "" if they differ
+// or have none.
 func ZeroStatus(res kube.Resource) string { return kindOf(res).Status }
 
-// Zero returns an object of r with nothing in it.
+// Zero returns an empty object of r.
 func Zero(r *object.Info) *object.Object {
 	o := &object.Object{}
 	if !r.BuiltIn {
@@ -164,14 +162,14 @@ func Zero(r *object.Info) *object.Object {
 	}
 	ms, err := object.Members([]byte("{" + kindOf(r.Resource).Zero + "}"))
 	if err != nil {
-		panic(err) // it is ours
+		panic(err) // the JSON is a constant of this package
 	}
 	o.Fields = ms
 	return o
 }
 
-// PrinterOf returns the printer of r: the server's own for what is built in, the
-// columns of the definition for custom resources.
+// PrinterOf returns the printer of r: that of the kind for a built-in resource, the columns of
+// the definition for a custom one.
 func PrinterOf(r *object.Info) columns.Printer {
 	if !r.BuiltIn {
 		return columns.Custom(r)
@@ -184,18 +182,18 @@ func PrinterOf(r *object.Info) columns.Printer {
 
 func core(plural, kind string) kube.Resource { return Named("", plural, kind) }
 
-// Named returns a resource of version v1 whose objects have namespaces.
+// Named returns a namespaced resource of version v1.
 func Named(group, plural, kind string) kube.Resource {
 	return kube.Resource{Group: group, Version: "v1", Plural: plural, Kind: kind, Namespaced: true}
 }
 
-// cluster returns a resource of version v1 whose objects have none.
+// cluster returns a cluster scoped resource of version v1.
 func cluster(group, plural, kind string) kube.Resource {
 	return kube.Resource{Group: group, Version: "v1", Plural: plural, Kind: kind}
 }
 
-// Complete returns r with its defaults; a built-in resource of which no more is said,
-// with all that is known of it.
+// Complete returns r with its defaults. For a built-in resource without further fields these
+// are the definition of its kind.
 func Complete(r object.Info) object.Info {
 	list := All()
 	i := slices.IndexFunc(list, func(b object.Info) bool { return b.Resource == r.Resource })
@@ -207,7 +205,7 @@ func Complete(r object.Info) object.Info {
 	return r
 }
 
-// Subresources that show the whole object, and may change a part of it only.
+// Subresources that return the whole object, and change only a part of it.
 const (
 	EphemeralContainers = "ephemeralcontainers"
 	Resize              = "resize"

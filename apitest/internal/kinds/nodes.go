@@ -64,7 +64,7 @@ func fillNode(d *rules.Defaults, o map[string]any) {
 	d.Quantities(status, "allocatable")
 }
 
-// CompleteNode gives a node's status what Go never leaves out.
+// CompleteNode adds the members that Go never omits to a node's status.
 func CompleteNode(res kube.Resource, o *object.Object) {
 	if res != kube.Nodes {
 		return

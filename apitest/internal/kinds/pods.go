@@ -50,8 +50,8 @@ func podKinds() []Kind {
 	}
 }
 
-// Bindings is the resource that stores nothing: to create one is to say where a
-// pod runs, as pods/binding does.
+// Bindings is a resource that is not stored: a create assigns a pod to a node, like
+// pods/binding.
 var Bindings = core("bindings", "Binding")
 
 // assignPod is Assign for pods.
@@ -70,7 +70,7 @@ func assignPod(d *rules.Defaults, o, old map[string]any, _ func(any) bool) {
 	tolerate(d, spec, "node.kubernetes.io/unreachable")
 }
 
-// fillPriority is what the plugin Priority knows without a look at PriorityClasses.
+// fillPriority sets the members that the plugin Priority sets without reading PriorityClasses.
 func fillPriority(d *rules.Defaults, spec map[string]any) {
 	switch rules.TextAt(spec, "priorityClassName") {
 	case "":

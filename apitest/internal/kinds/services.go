@@ -79,7 +79,7 @@ func fillService(d *rules.Defaults, spec map[string]any) {
 	}
 }
 
-// fillFamilies fills in ipFamilyPolicy and ipFamilies: those of a cluster with IPv4.
+// fillFamilies sets ipFamilyPolicy and ipFamilies to those of an IPv4 cluster.
 func fillFamilies(d *rules.Defaults, spec, old map[string]any) {
 	bare := spec["clusterIP"] == "None" && rules.Lacks(spec, "selector")
 	d.CopyFrom(spec, "ipFamilyPolicy", old)
@@ -116,8 +116,8 @@ func takesHealthPort(spec map[string]any) bool {
 	return spec["type"] == "LoadBalancer" && spec["externalTrafficPolicy"] == "Local"
 }
 
-// keepAllocated keeps what a client left out of an update, and lets go of what
-// the new type has no use for, unless the client changed it.
+// keepAllocated keeps allocated members that an update omits, and removes those that the new
+// type does not use, unless the client changed them.
 func keepAllocated(d *rules.Defaults, spec, old map[string]any) {
 	unless := func(kept bool, names ...string) {
 		for _, name := range names {
@@ -168,8 +168,8 @@ func keepNodePorts(d *rules.Defaults, spec, old map[string]any) {
 	}
 }
 
-// allocate gives a Service what it lacks of a cluster IP, out of 10.0.0.0/24, and
-// of node ports, out of 30000-32767. Which ones follows from namespace and name.
+// allocate sets the missing cluster IP of a Service, from 10.0.0.0/24, and its missing node
+// ports, from 30000-32767. Namespace and name determine which ones.
 func allocate(d *rules.Defaults, o, old map[string]any, taken func(any) bool) {
 	spec, meta := rules.ObjectAt(o, "spec"), rules.ObjectAt(o, "metadata")
 	if spec == nil {

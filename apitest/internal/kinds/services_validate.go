@@ -72,7 +72,8 @@ func refuseService(r *rules.Refusals, spec, old map[string]any) {
 	}
 }
 
-// ServiceWarnings says what of o, a Service, has no effect or is on its way out.
+// ServiceWarnings returns warnings about members of o, a Service, that have no effect or are
+// deprecated.
 func ServiceWarnings(o *object.Object) (warnings []string) {
 	raw, _ := o.Field("spec")
 	var spec struct {

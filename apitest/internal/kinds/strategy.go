@@ -11,19 +11,19 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Strategy is what kube-apiserver does with a resource of its own otherwise than
-// with most.
+// Strategy is how kube-apiserver's writes of a built-in resource differ from those of most
+// resources.
 type Strategy struct {
-	Upserts bool                       // a PUT where there is nothing creates
-	Guarded bool                       // an update must name the revision
-	Orphans bool                       // a DELETE that says nothing of dependents leaves them
-	Plain   bool                       // dependents do not matter to a DELETE
+	Upserts bool                       // a PUT creates a missing object
+	Guarded bool                       // an update needs a resourceVersion
+	Orphans bool                       // a DELETE without a propagation policy orphans the dependents
+	Plain   bool                       // a DELETE ignores dependents
 	name    func(name string) []string // what is wrong with a name; nil = subdomain
-	counts  bool                       // generation counts, though there is no spec
-	hosts   string                     // what its name becomes: a warning, where it is no label
+	counts  bool                       // has a generation although it has no spec
+	hosts   string                     // what its name is used for: a warning if it is not a DNS label
 }
 
-// StrategyOf returns what is special about writes of r.
+// StrategyOf returns the strategy of r.
 func StrategyOf(r *object.Info) Strategy {
 	if !r.BuiltIn {
 		return Strategy{Guarded: true}
@@ -31,8 +31,8 @@ func StrategyOf(r *object.Info) Strategy {
 	return kindOf(r.Resource).Strategy
 }
 
-// NameCauses says what is wrong with the name of a new object, and with what it
-// was made of.
+// NameCauses returns the causes for which the name of a new object, and its generateName, are
+// refused.
 func NameCauses(r *object.Info, m *object.Meta) (causes []kube.StatusCause) {
 	check := StrategyOf(r).name
 	if check == nil {
@@ -46,7 +46,7 @@ func NameCauses(r *object.Info, m *object.Meta) (causes []kube.StatusCause) {
 	if base := m.GenerateName; base != "" {
 		whole := base
 		if len(base) > 1 && strings.HasSuffix(base, "-") {
-			whole = base[:len(base)-2] + "a" // a name may not end in "-", its beginning may
+			whole = base[:len(base)-2] + "a" // a generateName may end in "-", a name may not
 		}
 		add("metadata.generateName", base, check(whole))
 	}
@@ -57,7 +57,7 @@ func NameCauses(r *object.Info, m *object.Meta) (causes []kube.StatusCause) {
 	return causes
 }
 
-// NameWarnings says what may come of the name of a new object.
+// NameWarnings returns the warnings about the name of a new object.
 func NameWarnings(r *object.Info, name string) []string {
 	hosts := StrategyOf(r).hosts
 	if hosts == "" {
@@ -73,10 +73,10 @@ func NameWarnings(r *object.Info, name string) []string {
 	return []string{hosts + "[" + strings.Join(wrong, " ") + "]"}
 }
 
-// podNames is what becomes of the names of what makes pods.
+// podNames is the use of the names of objects that create pods.
 const podNames = "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: "
 
-// CountsGeneration reports whether o carries metadata.generation.
+// CountsGeneration reports whether o has metadata.generation.
 func CountsGeneration(r *object.Info, o *object.Object) bool {
 	if r.NoCount || StrategyOf(r).counts {
 		return !r.NoCount
@@ -85,7 +85,7 @@ func CountsGeneration(r *object.Info, o *object.Object) bool {
 	return ok || !r.BuiltIn
 }
 
-// MovesGeneration reports whether an update from old to o counts as a new generation.
+// MovesGeneration reports whether an update from old to o increments the generation.
 func MovesGeneration(r *object.Info, old, o *object.Object) bool {
 	switch {
 	case r.Plural == "priorityclasses":
@@ -100,7 +100,7 @@ func MovesGeneration(r *object.Info, old, o *object.Object) bool {
 	return !o.SameFields(old, func(name string) bool { return name != "status" })
 }
 
-// RefuseStatus refuses what is wrong with the object of a write to its status.
+// RefuseStatus validates the object of a write to its status.
 func RefuseStatus(r *rules.Refusals, res kube.Resource, o map[string]any) {
 	meta := rules.ObjectAt(o, "metadata")
 	r.Metadata(res, meta)

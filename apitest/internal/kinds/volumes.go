@@ -58,13 +58,13 @@ func fillVolume(d *rules.Defaults, spec map[string]any) {
 	pods.FillVolumeSource(d, spec)
 }
 
-// matchDataSources makes the old and the new name of what a claim is filled from the
-// same.
+// matchDataSources sets the old and the new member for the data source of a claim to the same
+// value.
 func matchDataSources(d *rules.Defaults, spec map[string]any) {
 	source, ref := rules.ObjectAt(spec, "dataSource"), rules.ObjectAt(spec, "dataSourceRef")
 	if kind := rules.TextAt(source, "apiGroup") + "/" + rules.TextAt(source, "kind"); source != nil && ref == nil &&
 		kind != "/PersistentVolumeClaim" && kind != "snapshot.storage.k8s.io/VolumeSnapshot" {
-		d.Remove(spec, "dataSource") // as it was ignored before there was dataSourceRef
+		d.Remove(spec, "dataSource") // ignored, as before dataSourceRef existed
 		return
 	}
 	switch {
@@ -147,7 +147,7 @@ var claimPrinter = columns.Printer{
 	},
 }
 
-// phaseOf returns phase, or that the object is about to go.
+// phaseOf returns phase, or Terminating for an object that is being deleted.
 func phaseOf(r *columns.Row, phase string) string {
 	if r.Meta.DeletionTimestamp != "" {
 		return "Terminating"
@@ -155,8 +155,8 @@ func phaseOf(r *columns.Row, phase string) string {
 	return phase
 }
 
-// storageClassOf returns the class of a volume or a claim: that of an annotation
-// goes before the field.
+// storageClassOf returns the class of a volume or a claim. The annotation has precedence over
+// the field.
 func storageClassOf(r *columns.Row, field *string) string {
 	if class, ok := r.Meta.Annotations["volume.beta.kubernetes.io/storage-class"]; ok {
 		return class
@@ -164,7 +164,7 @@ func storageClassOf(r *columns.Row, field *string) string {
 	return columns.Or(field, "")
 }
 
-// accessModes returns each mode once, in short.
+// accessModes returns the abbreviation of each mode, once.
 func accessModes(modes []string) string {
 	var short []string
 	for _, m := range [][2]string{{"ReadWriteOnce", "RWO"}, {"ReadOnlyMany", "ROX"}, {"ReadWriteMany", "RWX"}, {"ReadWriteOncePod", "RWOP"}} {

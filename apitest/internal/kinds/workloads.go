@@ -164,8 +164,8 @@ func refuseClaims(r *rules.Refusals, spec map[string]any) {
 	}
 }
 
-// refuseUpdateStrategy refuses what is wrong with the update strategy of a StatefulSet, most of
-// all one that a patch of its type leaves with the defaults of another.
+// refuseUpdateStrategy validates the update strategy of a StatefulSet. The usual error is a
+// patch of the type that leaves the defaults of the previous type.
 func refuseUpdateStrategy(r *rules.Refusals, strategy map[string]any) {
 	const path = "spec.updateStrategy"
 	u, some := strategy["rollingUpdate"].(map[string]any)
@@ -215,7 +215,7 @@ func refuseReplicationController(r *rules.Refusals, spec map[string]any) {
 	pods.RefuseTemplate(r, "spec.template", template)
 }
 
-// controllerPrinter is that of replication controllers, whose selector is just
+// controllerPrinter is the printer of ReplicationControllers, whose selector is a map of
 // labels.
 var controllerPrinter = columns.Printer{Columns: pods.ReplicaColumns(), Cells: pods.ReplicaCells(func(labels *map[string]string) string {
 	return columns.LabelList(columns.Or(labels, nil))

@@ -12,7 +12,7 @@ const (
 		`"osImage":"","containerRuntimeVersion":"","kubeletVersion":"","kubeProxyVersion":"","operatingSystem":"","architecture":""}}`
 )
 
-// fill copies into m what it lacks of zero, and reports whether that was anything.
+// fill copies the members of zero that m lacks into m, and reports whether there were any.
 func fill(m, zero map[string]any) (changed bool) {
 	for name, v := range zero {
 		inner, ok := v.(map[string]any)
@@ -28,7 +28,7 @@ func fill(m, zero map[string]any) (changed bool) {
 	return changed
 }
 
-// CompleteStatus returns status, of r, with what Go never leaves out.
+// CompleteStatus returns a status of r with the members that Go never omits.
 func CompleteStatus(r *object.Info, status json.RawMessage) (full json.RawMessage, ok bool) {
 	zero, ok := Zero(r).Field("status")
 	switch {

@@ -26,6 +26,7 @@ type Object struct {
 	Version  string       // of the resource, in which it is encoded
 	item     int          // body[item:] follows kind and apiVersion, for typed lists
 	Known    *schema.Type // the type that it was checked against, with its managedFields; nil = unknown
+	Moved    bool         // it was stored in another version, whose fields it may have
 	Hidden   bool         // kube-apiserver stores it differently from how it shows it, so that any write to it is a change
 }
 

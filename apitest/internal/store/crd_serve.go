@@ -138,6 +138,7 @@ func (t *Table) redefine(kept *object.Info, others []*object.Info) {
 		if converted[o] == nil {
 			c := *o
 			c.Seal(kept, o.Revision)
+			c.Moved = true
 			converted[o] = &c
 		}
 		return converted[o]

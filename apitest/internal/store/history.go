@@ -26,16 +26,19 @@ func pastOf(events []Event) (n int) {
 	return n
 }
 
-// forget drops the n oldest events; watches that have not sent them yet keep them.
+// forget makes the n oldest events unavailable, and drops them as soon as each watch has
+// sent them.
 func (t *Table) forget(n int) {
-	for w := range t.watches {
-		if from := w.cursor + len(w.held) - t.base; from < n && w.how == Running {
-			w.held = append(w.held, t.log[from:n]...)
-		}
-	}
+	t.forgotten = max(t.forgotten, t.base+n)
 	t.floor = max(t.floor, t.log[n-1].rv)
 	t.recent = max(t.recent, t.floor)
 	t.past = slices.DeleteFunc(t.past, func(m moment) bool { return m.rv < t.floor })
+	n = min(t.forgotten-t.base, len(t.log))
+	for w := range t.watches {
+		if w.how == Running {
+			n = min(n, max(w.cursor-t.base, 0))
+		}
+	}
 	t.bytes -= pastOf(t.log[:n])
 	clear(t.log[:n])
 	t.log = t.log[n:]

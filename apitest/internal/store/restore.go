@@ -109,6 +109,7 @@ func (st *Store) restore(rv uint64) error {
 func (t *Table) restore(rv uint64) {
 	undone := t.since(rv)
 	t.log = t.log[:len(t.log)-len(undone)]
+	t.forgotten = min(t.forgotten, t.base+len(t.log))
 	t.bytes -= pastOf(undone)
 	if rv < t.born {
 		t.sorted, t.born, t.floor = Collection{}, rv, rv

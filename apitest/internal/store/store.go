@@ -43,6 +43,8 @@ type Table struct {
 	born    uint64 // the revision at which it was added, empty
 	defined bool   // by a CustomResourceDefinition
 	watches map[*Watcher]struct{}
+
+	forgotten int // index since the beginning of the first event that is not for watches only
 }
 
 // Event is one write. prev is nil for a creation, next for a deletion.
@@ -185,7 +187,7 @@ func (st *Store) Commit(t *Table, key kube.Key, next *object.Object) uint64 {
 	t.log = append(t.log, e)
 	t.bytes += e.past()
 	if drop := len(t.log) - st.options.History; drop > 0 {
-		t.forget(drop)
+		t.forget(drop) // some of them again, if a watch has yet to send them
 	}
 	for w := range t.watches {
 		if w.overrun(t, st.options.WatchBuffer) {
@@ -272,6 +274,16 @@ func (t *Table) form(version string) *object.Info {
 		if r.Version == version {
 			return r
 		}
+	}
+	return nil
+}
+
+// Form returns the served resource, nil if it is not served in this version.
+func (st *Store) Form(res kube.Resource) *object.Info {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if t := st.Table(res); t != nil {
+		return t.form(res.Version)
 	}
 	return nil
 }

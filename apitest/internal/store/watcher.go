@@ -26,10 +26,10 @@ type Watcher struct {
 	conn     *network.Conn
 	Signal   chan struct{} // has a value when there may be something for Next
 	first    Collection    // the initial objects that Initial has not returned yet
-	next     kube.Key      // position in first
+	chunk    int           // position in first
+	at       int           // position in the chunk
 	slow     bool          // it lagged too far behind, and keeps nothing
 	cursor   int           // index of the next event since the beginning
-	held     []Event       // events from cursor on that the log has dropped
 	live     int           // end of the log when the watch began
 	after    uint64        // only events with higher revisions are sent
 	bookmark bool          // a bookmark is due
@@ -77,7 +77,7 @@ func (w *Watcher) end(how Ending) {
 // overtaken ends a watch that is too slow, and frees what it has yet to send.
 func (w *Watcher) overtaken() {
 	w.end(EndClean)
-	w.first, w.held, w.slow = Collection{}, nil, true
+	w.first, w.chunk, w.slow = Collection{}, 0, true
 }
 
 // Seen returns the event as the filter selects it: its type and object, or nil.
@@ -122,22 +122,33 @@ func (st *Store) Join(t *Table, w *Watcher, initial bool) (rv uint64, gone *kube
 	return st.rev, nil
 }
 
-// Initial returns the next initial objects of w; none if there are no more, or if w is
-// too slow and ends.
-func (st *Store) Initial(w *Watcher) (objects []*object.Object, slow bool) {
+// Initial returns the next initial object of w, the same one until [Store.Took]; nil if
+// there are no more, or if w is too slow and ends. A watch that waits keeps its position
+// only, so that the object can be dropped.
+func (st *Store) Initial(w *Watcher) (o *object.Object, slow bool) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	size := 0
-	for o := range w.first.from(w.next) {
-		if size >= batchBytes {
-			w.next = o.Key
-			return objects, false
-		}
-		objects = append(objects, o)
-		size += len(o.Body)
+	if w.chunk == len(w.first.chunks) {
+		w.first, w.chunk = Collection{}, 0
+		return nil, w.slow
 	}
-	w.first = Collection{}
-	return objects, w.slow
+	return w.first.chunks[w.chunk][w.at], false
+}
+
+// Took notes that the object that [Store.Initial] has returned, or the event that
+// [Store.Next] has returned, is being sent.
+func (st *Store) Took(w *Watcher) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	switch {
+	case w.slow: // it gets no more
+	case w.chunk == len(w.first.chunks):
+		w.cursor++
+	case w.at+1 == len(w.first.chunks[w.chunk]):
+		w.chunk, w.at = w.chunk+1, 0
+	default:
+		w.at++
+	}
 }
 
 // Leave ends a watch that Join began.
@@ -147,50 +158,22 @@ func (st *Store) Leave(t *Table, w *Watcher) {
 	delete(t.watches, w)
 }
 
-// A watch takes at most that many events at once, and no further one after that many
-// bytes. It keeps them until its client has read them.
-const (
-	batchSize  = 256
-	batchBytes = 64 << 10
-)
-
-// batchOf returns how many of events a watch takes at once.
-func batchOf(events []Event) (n int) {
-	for size := 0; n < min(len(events), batchSize) && size < batchBytes; n++ {
-		for _, o := range []*object.Object{events[n].prev, events[n].next} {
-			if o != nil {
-				size += len(o.Body)
-			}
-		}
-	}
-	return n
-}
-
-// Next returns the next events of w. Without events it returns the revision for a
-// bookmark, if one is due and w has not sent a later one, and how w should end.
-func (st *Store) Next(t *Table, w *Watcher) (batch []Event, bookmark uint64, how Ending) {
+// Next returns the next event of w, the same one until [Store.Took]. Without an event it
+// returns the revision for a bookmark, if one is due and w has not sent a later one, and
+// how w should end.
+func (st *Store) Next(t *Table, w *Watcher) (e Event, ok bool, bookmark uint64, how Ending) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if at := w.cursor + len(w.held); w.how == EndReset || at < t.base || at > t.base+len(t.log) {
+	if w.how == EndReset || w.cursor < t.base || w.cursor > t.base+len(t.log) {
 		w.end(EndClean)
-		return nil, 0, w.how
+		return Event{}, false, 0, w.how
 	}
 	if w.slow || w.how == EndClean && w.overrun(t, st.options.WatchBuffer) {
-		return nil, 0, w.how // it was too slow, and gets no more
+		return Event{}, false, 0, w.how // it was too slow, and gets no more
 	}
-	for w.cursor < t.base+len(t.log) {
-		if len(w.held) > 0 {
-			n := batchOf(w.held)
-			batch = slices.Clone(w.held[:n])
-			w.held = slices.Delete(w.held, 0, n)
-		} else {
-			log := t.log[w.cursor-t.base:]
-			batch = slices.Clone(log[:batchOf(log)])
-		}
-		w.cursor += len(batch)
-		batch = slices.DeleteFunc(batch, func(e Event) bool { return e.rv <= w.after })
-		if len(batch) > 0 {
-			return batch, 0, Running
+	for ; w.cursor < t.base+len(t.log); w.cursor++ {
+		if e := t.log[w.cursor-t.base]; e.rv > w.after {
+			return e, true, 0, Running
 		}
 	}
 	if w.bookmark {
@@ -199,7 +182,7 @@ func (st *Store) Next(t *Table, w *Watcher) (batch []Event, bookmark uint64, how
 			bookmark = st.rev
 		}
 	}
-	return nil, bookmark, w.how
+	return Event{}, false, bookmark, w.how
 }
 
 // overrun reports whether w lags behind the events since its beginning by more than the

@@ -1,18 +1,20 @@
 package view
 
 import (
-	"container/list"
 	"errors"
+	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 
+	"github.com/listwatch/listwatch/apitest/internal/backlog"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 )
 
 const (
-	largeBody  = 16 << 10 // bytes of an object whose frames are shared and counted
-	maxKept    = 16 << 20 // bytes of the frames that are kept, with their objects
-	maxSending = 32 << 20 // bytes of the frames that are being sent, with their objects
+	largeBody = 16 << 10 // bytes of an object whose frames are shared and counted
+	maxFrames = 32 << 20 // bytes of the frames, with their objects
 )
 
 // ErrBehind is why a watch ends whose client reads too slowly.
@@ -20,17 +22,19 @@ var ErrBehind = errors.New("the client reads too slowly")
 
 // Frames shares the frames of large objects among watches, and limits their bytes: one
 // whose client does not read holds the frame that it sends, and hundreds of them hold the
-// same one. If those that are being sent, with their objects, have more than 32 MiB, the
-// watches that have sent theirs for the longest time are ended. The zero value is ready,
-// and safe for concurrent use.
+// same one. If those that are being sent, with their objects, have 32 MiB, others wait, and
+// a watch whose client reads nothing for backlog.Patience meanwhile is ended. Frames that
+// were sent are kept as long as there is room, for watches that send them later. The zero
+// value is ready, and safe for concurrent use.
 type Frames struct {
 	making sync.Mutex // one frame is made at a time; locked before mu
 
 	mu      sync.Mutex
-	kept    []*shared // oldest first
-	bytes   int       // the sizes of kept
-	sending list.List // of *Frame, oldest first
-	held    int       // the sizes of sending, each shared one once
+	kept    []*shared // oldest first; without those of Tables
+	bytes   int       // the sizes of kept, and of those of Tables that are being sent
+	sending map[*Frame]struct{}
+	freed   chan struct{} // nil = nobody waits; closed when there may be room
+	armed   bool          // cut is going to be called
 }
 
 type shared struct {
@@ -40,7 +44,7 @@ type shared struct {
 }
 
 // size estimates the bytes of a frame and its object.
-func (s *shared) size() int { return 2 * len(s.of.object.Body) }
+func (k frameKey) size() int { return 2 * len(k.object.Body) }
 
 // frameKey is all that a frame depends on.
 type frameKey struct {
@@ -58,53 +62,104 @@ type frameKey struct {
 type Frame struct {
 	Bytes []byte
 
-	of     *Frames
+	of     *Frames // nil = not counted
 	shared *shared
-	place  *list.Element // nil = not counted, or not any more
+	moved  atomic.Int64 // when the client last read something, in ns since 1970
 	end    func()
 }
 
-// Event returns the frame of an event, in protobuf if requested. end ends the watch, also
-// one that waits for its client: it is called at most once, until Done, and must not call
-// Done itself. If it was called already, the result is ErrBehind.
-func (f *Frames) Event(v *View, typ string, o *object.Object, binary bool, end func()) (*Frame, error) {
+// Event returns the frame of an event, in protobuf if requested. If there is no room for it
+// now, it returns a channel that is closed when there may be: the caller keeps nothing of o
+// until then, and calls Event again. end ends the watch, also one that waits for its client:
+// it is called at most once, until Done, and must not call Done itself. If it was called
+// already, the error is ErrBehind.
+func (f *Frames) Event(v *View, typ string, o *object.Object, binary bool, end func()) (frame *Frame, room <-chan struct{}, err error) {
 	if len(o.Body) < largeBody {
-		return &Frame{Bytes: v.frame(typ, o, binary)}, nil
+		return &Frame{Bytes: v.frame(typ, o, binary)}, nil, nil
 	}
-	frame := &Frame{of: f, shared: f.share(frameKey{v.Info, v.as, v.version, v.drop, binary, typ, o}), end: end}
-	f.add(frame)
+	frame = &Frame{of: f, end: end}
+	if room := f.add(frame, frameKey{v.Info, v.as, v.version, v.drop, binary, typ, o}); room != nil {
+		return nil, room, nil
+	}
 	f.making.Lock()
 	defer f.making.Unlock()
 	if frame.ended() {
-		return nil, ErrBehind
+		return nil, nil, ErrBehind
 	}
 	if frame.shared.bytes == nil {
 		frame.shared.bytes = v.frame(typ, o, binary)
 	}
 	frame.Bytes = frame.shared.bytes
-	return frame, nil
+	return frame, nil, nil
 }
 
-// add counts a frame, and ends the oldest ones if there are too many.
-func (f *Frames) add(frame *Frame) {
+// add counts a frame, or returns what closes when there may be room for it.
+func (f *Frames) add(frame *Frame, k frameKey) (room <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	frame.place = f.sending.PushBack(frame)
-	if frame.shared.users++; frame.shared.users == 1 {
-		f.held += frame.shared.size()
+	s := f.find(k)
+	if s == nil {
+		if s = f.keep(k); s == nil {
+			if f.freed == nil {
+				f.freed = make(chan struct{})
+			}
+			f.arm()
+			return f.freed
+		}
 	}
-	for oldest := f.sending.Front(); f.held > maxSending && oldest != frame.place; oldest = f.sending.Front() {
-		late := oldest.Value.(*Frame)
-		late.drop()
-		late.end()
+	if s.users++; f.sending == nil {
+		f.sending = make(map[*Frame]struct{})
+	}
+	frame.shared = s
+	frame.Moved()
+	f.sending[frame] = struct{}{}
+	return nil
+}
+
+// arm has cut called when it may have something to do. The caller holds the lock.
+func (f *Frames) arm() {
+	if f.armed {
+		return
+	}
+	left := backlog.Patience
+	for frame := range f.sending {
+		left = min(left, backlog.Patience-frame.idle())
+	}
+	f.armed = true
+	time.AfterFunc(left, f.cut)
+}
+
+// cut ends the watches whose clients read nothing, while others wait.
+func (f *Frames) cut() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.armed = false
+	if f.freed == nil {
+		return
+	}
+	for frame := range f.sending {
+		if frame.idle() >= backlog.Patience {
+			frame.drop()
+			frame.end()
+		}
+	}
+	if f.freed != nil {
+		f.arm()
 	}
 }
+
+// Moved notes that the client has read something.
+func (s *Frame) Moved() { s.moved.Store(time.Now().UnixNano()) }
+
+// idle returns for how long the client has read nothing.
+func (s *Frame) idle() time.Duration { return time.Since(time.Unix(0, s.moved.Load())) }
 
 // ended reports whether the watch of s was ended.
 func (s *Frame) ended() bool {
 	s.of.mu.Lock()
 	defer s.of.mu.Unlock()
-	return s.place == nil
+	_, ok := s.of.sending[s]
+	return !ok
 }
 
 // Done notes that the frame was sent, or cannot be.
@@ -119,38 +174,51 @@ func (s *Frame) Done() {
 
 // drop removes s from those that are counted. The caller holds the lock.
 func (s *Frame) drop() {
-	if s.place == nil {
+	f := s.of
+	if _, ok := f.sending[s]; !ok {
 		return
 	}
-	s.of.sending.Remove(s.place)
-	s.place = nil
-	if s.shared.users--; s.shared.users == 0 {
-		s.of.held -= s.shared.size()
+	delete(f.sending, s)
+	if s.shared.users--; s.shared.users > 0 {
+		return
+	}
+	if s.shared.of.as == "Table" {
+		f.bytes -= s.shared.of.size()
+	}
+	if f.freed != nil {
+		close(f.freed)
+		f.freed = nil
 	}
 }
 
-// share returns what is kept from now on for all frames of k. Those of a Table are not
-// shared: cells change with the time, and the first frame has the columns.
-func (f *Frames) share(k frameKey) *shared {
-	s := &shared{of: k}
-	if k.as == "Table" {
-		return s
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, old := range f.kept {
-		if old.of == k {
-			return old
+// find returns what is kept for the frames of k, nil if there is nothing. The caller holds
+// the lock.
+func (f *Frames) find(k frameKey) *shared {
+	for _, s := range f.kept {
+		if s.of == k {
+			return s
 		}
 	}
-	f.kept = append(f.kept, s)
-	f.bytes += s.size()
-	n := 0
-	for ; f.bytes > maxKept && n < len(f.kept)-1; n++ {
-		f.bytes -= f.kept[n].size()
+	return nil
+}
+
+// keep returns what is kept from now on for all frames of k, in place of the oldest that
+// nobody sends; nil if there is no room. Those of a Table are not shared: cells change with
+// the time, and the first frame has the columns. The caller holds the lock.
+func (f *Frames) keep(k frameKey) *shared {
+	f.kept = slices.DeleteFunc(f.kept, func(s *shared) bool {
+		out := s.users == 0 && f.bytes+k.size() > maxFrames
+		if out {
+			f.bytes -= s.of.size()
+		}
+		return out
+	})
+	if f.bytes > 0 && f.bytes+k.size() > maxFrames {
+		return nil
 	}
-	if n > 0 {
-		f.kept = append([]*shared(nil), f.kept[n:]...)
+	s := &shared{of: k}
+	if f.bytes += k.size(); k.as != "Table" {
+		f.kept = append(f.kept, s)
 	}
 	return s
 }

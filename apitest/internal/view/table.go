@@ -77,3 +77,9 @@ func (v *View) appendRow(b []byte, r *columns.Row) []byte {
 	}
 	return append(b, '}')
 }
+
+// Row returns o as a Table of one row with its object. Ages count to at.
+func Row(info *object.Info, o *object.Object, at time.Time) []byte {
+	v := &View{Info: info, version: "v1", include: "Object", At: at}
+	return v.table([]*object.Object{o}, listMeta{})
+}

@@ -107,7 +107,7 @@ func Shown(r *object.Info, o *object.Object) *object.Object {
 	switch {
 	case r.Core.Plural != "":
 		return eventOf(r, o)
-	case !r.BuiltIn && o.Version != r.Version:
+	case !r.BuiltIn && (o.Version != r.Version || o.Moved):
 		return convertedObject(r, o)
 	}
 	return o

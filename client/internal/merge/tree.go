@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -73,10 +74,10 @@ func hasList(v any) bool {
 }
 
 // Emptied adds to to, an encoding of a value of a Go type that was from before a change,
-// the maps that are left out because they have become empty, so that a patch removes their
-// entries and not those of others. It reports whether a struct is left out by omitzero,
-// which may have members that the type does not have. view returns the encoding of the
-// value that is decoded from an object, nil if it cannot be decoded.
+// the maps that are left out or null because they have become empty or nil, so that a
+// patch removes their entries and not those of others. It reports whether a struct is left
+// out by omitzero, which may have members that the type does not have. view returns the
+// encoding of the value that is decoded from an object, nil if it cannot be decoded.
 func Emptied(from, to map[string]any, view func(map[string]any) map[string]any) (structs bool) {
 	return emptied(from, nil, from, to, view)
 }
@@ -84,27 +85,41 @@ func Emptied(from, to map[string]any, view func(map[string]any) map[string]any) 
 func emptied(tree map[string]any, path []any, from, to map[string]any, view func(map[string]any) map[string]any) (structs bool) {
 	for name, was := range from {
 		before, isMap := was.(map[string]any)
-		if !isMap || len(before) == 0 {
+		if !isMap {
 			continue
 		}
 		at := append(slices.Clip(path), name)
 		now, ok := to[name]
-		if after, isMap := now.(map[string]any); isMap {
+		switch after, isMap := now.(map[string]any); {
+		case isMap:
 			structs = emptied(tree, at, before, after, view) || structs
-		}
-		if ok || !omits(tree, at, map[string]any{}, view) {
-			continue
-		}
-		for entry := range before {
-			if omits(tree, at, map[string]any{entry: nil}, view) { // a map has the entry
-				structs = true
-			} else {
-				to[name] = map[string]any{}
-			}
-			break
+		case ok && now != nil, isMapOf(tree, path, from, view): // an entry of a map is removed as a whole
+		case isMapOf(tree, at, before, view):
+			to[name] = map[string]any{}
+		case !ok && omits(tree, at, map[string]any{}, view):
+			structs = true
 		}
 	}
 	return structs
+}
+
+// isMapOf reports whether the value of a T at path, which has members, is a map: it may
+// have others, and is never a plain value, as an any may be.
+func isMapOf(tree map[string]any, path []any, members map[string]any, view func(map[string]any) map[string]any) bool {
+	name, value := "0", any(nil)
+	for n, v := range members {
+		if _, ok := members[n+"0"]; !ok { // a digit, for a map whose keys are numbers
+			name, value = n+"0", v
+			break
+		}
+	}
+	more := maps.Clone(members)
+	more[name] = value
+	shown, _ := lookup(view(replaced(tree, path, more).(map[string]any)), path).(map[string]any)
+	if _, ok := shown[name]; !ok || len(path) == 0 {
+		return ok
+	}
+	return lookup(view(replaced(tree, path, true).(map[string]any)), path) != true
 }
 
 // omits reports whether the encoding of a T leaves out its member at path with the value v.

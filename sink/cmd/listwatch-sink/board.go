@@ -118,12 +118,13 @@ var (
 	lagDesc   = prometheus.NewDesc("listwatch_sink_lag_seconds", "Age of the oldest record that is not committed.", []string{"resource", "shard"}, nil)
 	aheadDesc = prometheus.NewDesc("listwatch_sink_lag_revisions", "Revisions between the newest event and the position.", []string{"resource", "shard"}, nil)
 	liveDesc  = prometheus.NewDesc("listwatch_sink_live", "1 if the table is complete and commits succeed.", []string{"resource", "shard"}, nil)
+	pauseDesc = prometheus.NewDesc("listwatch_sink_paused", "1 if the scope is paused by listwatch-sink pause.", []string{"resource", "shard"}, nil)
 	aliveDesc = prometheus.NewDesc("listwatch_sink_contact_seconds", "Time since the API server was last heard from.", []string{"resource", "shard"}, nil)
 )
 
 // Describe sends the metrics that are read from the Runners.
 func (b *board) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{lagDesc, aheadDesc, liveDesc, aliveDesc} {
+	for _, d := range []*prometheus.Desc{lagDesc, aheadDesc, liveDesc, aliveDesc, pauseDesc} {
 		ch <- d
 	}
 }
@@ -138,11 +139,13 @@ func (b *board) Collect(ch chan<- prometheus.Metric) {
 		gauge := func(d *prometheus.Desc, v float64) {
 			ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, s.Position.Scope.Resource.GroupResource(), strconv.Itoa(s.Position.Scope.Shard))
 		}
-		live := 0.0
-		if s.Live() {
-			live = 1
+		for d, is := range map[*prometheus.Desc]bool{liveDesc: s.Live(), pauseDesc: s.Position.Control == sink.Paused} {
+			value := 0.0
+			if is {
+				value = 1
+			}
+			gauge(d, value)
 		}
-		gauge(liveDesc, live)
 		gauge(lagDesc, s.Lag(now).Seconds())
 		if !s.Contact.IsZero() {
 			gauge(aliveDesc, now.Sub(s.Contact).Seconds())
@@ -156,10 +159,10 @@ func (b *board) Collect(ch chan<- prometheus.Metric) {
 }
 
 // ready says what is not moved at present, nil if all is well. A replica that waits for its
-// Lease is ready: it does what it should.
+// Lease, or until a pause ends, is ready: it does what it should.
 func (b *board) ready() (err error) {
 	b.each(func(s sink.Status) {
-		if err == nil && s.Position.Generation > 0 && !s.Live() {
+		if err == nil && s.Position.Generation > 0 && !s.Live() && (s.Position.Control != sink.Paused || s.Err != nil) {
 			err = fmt.Errorf("%s: phase %s: %w", s.Position.Scope, s.Position.Phase, s.Err)
 			if s.Err == nil {
 				err = fmt.Errorf("%s: phase %s", s.Position.Scope, s.Position.Phase)

@@ -39,6 +39,8 @@ type program struct {
 	natsDir      string
 
 	wait time.Duration // verify
+
+	maxTypes int
 }
 
 type connection struct {
@@ -59,6 +61,7 @@ type batching struct {
 type replicas struct {
 	lease  string
 	shards int
+	given  bool // shards was
 	shard  int
 }
 
@@ -88,6 +91,10 @@ log of what changed, every change once.
   listwatch-sink init                     make or migrate the tables of the sink, and end
   listwatch-sink status                   print positions, lag and gaps of the sink
   listwatch-sink verify [TYPE...]         compare the table with the cluster
+  listwatch-sink pause [TYPE...]          have nobody commit to the sink, until resume
+  listwatch-sink resume [TYPE...]         have the processes that wait continue
+  listwatch-sink backfill [TYPE...]       have all objects listed and written again
+  listwatch-sink reshard [TYPE...]        change the number of shards to --shards, offline
 
 Flags:
 `
@@ -117,7 +124,7 @@ func (p *program) flagSet(out io.Writer) *pflag.FlagSet {
 	f.IntVar(&p.batch.records, "batch", 500, "commit at most this number of records at once")
 	f.DurationVar(&p.batch.flush, "flush", 500*time.Millisecond, "commit records that are this old")
 	f.StringVar(&p.replicas.lease, "lease", "", "elect one replica by the Lease NAMESPACE/NAME; not with sqlite and file")
-	f.IntVar(&p.replicas.shards, "shards", 1, "divide each resource into this number of shards; fixed when the table is made")
+	f.IntVar(&p.replicas.shards, "shards", 1, "divide each resource into this number of shards; fixed when the table is made, unless by reshard")
 	f.IntVar(&p.replicas.shard, "shard", -1, "move only this shard, counted from 0 (default: all)")
 	f.StringVar(&p.listen, "listen", "", "serve /metrics, /readyz and /livez at this address, such as :8080")
 	f.DurationVar(&p.history, "history", 30*24*time.Hour, "remove records of the history that are older; 0 keeps all")
@@ -220,6 +227,9 @@ func (p *program) path(u *url.URL, exists bool) (string, error) {
 	path := u.Opaque
 	if path == "" {
 		path = u.Path
+	}
+	if u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+		return "", usage("--to %s: a path with ? or # is written with %%3F and %%23", u.Redacted())
 	}
 	path, err := url.PathUnescape(path)
 	if err != nil || path == "" {

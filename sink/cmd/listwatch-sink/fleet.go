@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -51,7 +52,7 @@ type failure struct {
 var errGone = errors.New("the type is not served any more")
 
 const (
-	maxTypes   = 5000             // that are moved at once
+	maxTypes   = 5000             // that '*' moves at once, with those that are named
 	retryTypes = 10 * time.Minute // after which a type is tried again that the server refuses
 )
 
@@ -96,7 +97,11 @@ func (f *fleet) start(ctx context.Context, r kube.Resource, named bool) {
 	id := r.GroupResource()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.running[id] != nil || len(f.running) >= maxTypes || time.Now().Before(f.failed[id].next) {
+	if f.running[id] != nil || time.Now().Before(f.failed[id].next) {
+		return
+	}
+	if len(f.running) >= f.p.maxTypes {
+		f.fail(id, fmt.Errorf("%d types are moved, which is the limit", len(f.running)))
 		return
 	}
 	all := ctx
@@ -142,6 +147,11 @@ func (f *fleet) stopped(t *tenant, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.running, id)
+	f.fail(id, err)
+}
+
+// fail notes that a type of '*' is not moved, and logs it once. The caller holds f.mu.
+func (f *fleet) fail(id string, err error) {
 	if f.failed[id].text != err.Error() {
 		f.p.log.Warn("a type of '*' is not moved", "type", id, "again", retryTypes, "err", err)
 	}

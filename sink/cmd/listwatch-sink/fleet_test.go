@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"regexp"
 	"strings"
@@ -71,6 +72,18 @@ func TestEveryTypeComesAndGoes(t *testing.T) {
 	want := []string{"row widgets new", "ADDED widgets w", "ADDED gadgets g", "DELETED gadgets g", "DELETED widgets w", "ADDED widgets new", "GAP widgets "}
 	if diff := cmp.Diff(want, s.held()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestTypesAboveTheLimitAreLogged, and are not silently left out.
+func TestTypesAboveTheLimitAreLogged(t *testing.T) {
+	errs := newConsole()
+	f := &fleet{p: &program{maxTypes: 1, log: slog.New(slog.NewTextHandler(errs, nil))}, failed: map[string]failure{}, running: map[string]*tenant{"pods": {}}}
+	for range 2 {
+		f.start(t.Context(), kube.ConfigMaps, false)
+	}
+	if n := len(regexp.MustCompile(`a type of '\*' is not moved.*type=configmaps.*1 types are moved, which is the limit`).FindAllString(errs.String(), -1)); n != 1 || len(f.running) != 1 {
+		t.Errorf("%d lines, want 1, and %d types run\n%s", n, len(f.running), errs)
 	}
 }
 

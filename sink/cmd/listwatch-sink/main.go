@@ -5,6 +5,9 @@
 //	listwatch-sink pods --nats-embedded        # into NATS, for a try
 //	listwatch-sink status                      # how far it has come
 //	listwatch-sink verify                      # compare the table with the cluster
+//	listwatch-sink pause                       # and resume: commit nothing in between
+//	listwatch-sink backfill pods               # write all of it again
+//	listwatch-sink reshard --shards 3          # while nobody moves
 package main
 
 import (
@@ -18,6 +21,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/pflag"
+
+	"github.com/listwatch/listwatch/sink"
 )
 
 func main() {
@@ -41,7 +46,7 @@ func usage(format string, args ...any) error { return usageError{fmt.Errorf(form
 
 // run is the program.
 func run(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) int {
-	p := &program{env: env, stdout: stdout, log: slog.New(slog.NewTextHandler(stderr, nil))}
+	p := &program{maxTypes: maxTypes, env: env, stdout: stdout, log: slog.New(slog.NewTextHandler(stderr, nil))}
 	set := p.flagSet(stderr)
 	err := set.Parse(args)
 	switch {
@@ -49,6 +54,7 @@ func run(ctx context.Context, args []string, env func(string) string, stdout, st
 	case err != nil:
 		err = usageError{err}
 	default:
+		p.replicas.given = set.Changed("shards")
 		err = p.start(ctx, set.Args())
 	}
 	var wrong usageError
@@ -69,7 +75,7 @@ func run(ctx context.Context, args []string, env func(string) string, stdout, st
 
 func (p *program) start(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return usage("name the resources to move, such as pods,deployments; or init, status or verify")
+		return usage("name the resources to move, such as pods,deployments; or a command, such as status")
 	}
 	switch args[0] {
 	case "init":
@@ -78,6 +84,14 @@ func (p *program) start(ctx context.Context, args []string) error {
 		return p.status(ctx, args[1:])
 	case "verify":
 		return p.verify(ctx, args[1:])
+	case "reshard":
+		return p.reshard(ctx, args[1:])
+	case "pause":
+		return p.control(ctx, args[1:], "paused", sink.Pause)
+	case "resume":
+		return p.control(ctx, args[1:], "resumed", sink.Resume)
+	case "backfill":
+		return p.control(ctx, args[1:], "will be written again", sink.Backfill)
 	}
 	return p.move(ctx, args)
 }

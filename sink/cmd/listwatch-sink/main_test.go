@@ -354,6 +354,18 @@ func TestMistakesAreUsageErrors(t *testing.T) {
 	}
 }
 
+// TestPathsAreNotCut: what a URL takes for a query or a fragment would not be in the file's name.
+func TestPathsAreNotCut(t *testing.T) {
+	for _, to := range []string{"sqlite:a?b.db", "sqlite:a?", "file:a#b"} {
+		t.Chdir(t.TempDir())
+		errs := newConsole()
+		code := run(t.Context(), []string{"init", "--to", to}, func(string) string { return "" }, io.Discard, errs)
+		if made, _ := os.ReadDir("."); code != exitUsage || !strings.Contains(errs.String(), "%3F") || len(made) > 0 {
+			t.Errorf("%s: exit code %d, %d files\n%s", to, code, len(made), errs)
+		}
+	}
+}
+
 func TestPasswordsInTheCommandLineAreRefused(t *testing.T) {
 	var out bytes.Buffer
 	errs := newConsole()

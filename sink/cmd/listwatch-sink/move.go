@@ -149,6 +149,9 @@ func (p *program) move(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if len(named) > p.maxTypes {
+		return usage("%d types are named: the limit is %d", len(named), p.maxTypes)
+	}
 	board := newBoard(p.log)
 	stop, err := p.serve(ctx, board)
 	if err != nil {

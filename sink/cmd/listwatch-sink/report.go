@@ -55,12 +55,19 @@ func (p *program) status(ctx context.Context, args []string) error {
 				n++
 			}
 		}
+		phase := string(pos.Phase)
+		switch pos.Control {
+		case sink.Paused:
+			phase = "PAUSED"
+		case sink.Resharding:
+			phase = "RESHARDING"
+		}
 		age := "never"
 		if pos.Sequence > 0 {
 			age = time.Since(pos.Time).Round(time.Second).String() + " ago"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%d/%d\t%s\t%s\t%d\t%d\t%s\t%d\t%s\n", pos.Scope.Cluster, pos.Scope.Resource.GroupResource(),
-			pos.Scope.Shard, pos.Scope.Count(), pos.Phase, pos.Revision, pos.Epoch, pos.Generation, age, n, pos.Scope.Selection())
+			pos.Scope.Shard, pos.Scope.Count(), phase, pos.Revision, pos.Epoch, pos.Generation, age, n, pos.Scope.Selection())
 	}
 	return w.Flush()
 }

@@ -88,7 +88,11 @@ func (c *cache) follow(ctx context.Context, js natsjs.JetStream, bucket, cluster
 // take takes a message. A position follows the objects that it covers: in phase LIVE the
 // cache is complete, in phase LOADING it has old objects and new ones.
 func (c *cache) take(key string, m natsjs.Msg) error {
+	gone := m.Headers().Get("KV-Operation") != "" // such a message may have no data
 	if strings.HasPrefix(key, "positions.") {
+		if gone {
+			return nil // of a shard that there is no more
+		}
 		var position struct {
 			Phase sink.Phase `json:"phase"`
 		}
@@ -98,13 +102,15 @@ func (c *cache) take(key string, m natsjs.Msg) error {
 		c.live = position.Phase == sink.Live
 		return nil
 	}
-	var r sink.Record
-	if err := json.Unmarshal(m.Data(), &r); err != nil {
-		return fmt.Errorf("read the object %s: %w", key, err)
-	}
-	if m.Headers().Get("KV-Operation") != "" {
+	r := c.objects[key]
+	if gone {
 		delete(c.objects, key)
+		r.Type = sink.Deleted
 	} else {
+		r = sink.Record{}
+		if err := json.Unmarshal(m.Data(), &r); err != nil {
+			return fmt.Errorf("read the object %s: %w", key, err)
+		}
 		c.objects[key] = r
 	}
 	c.changed(c, key, &r)

@@ -12,8 +12,11 @@ import (
 func Take(scope sink.Scope, stored *sink.Position, siblings []sink.Position) (sink.Position, error) {
 	for _, p := range siblings {
 		if p.Scope.Count() != scope.Count() {
-			return sink.Position{}, fmt.Errorf("%s: the table was made with %d shards, not %d: %w", scope, p.Scope.Count(), scope.Count(), sink.ErrRefused)
+			return sink.Position{}, fmt.Errorf("%s: the table was made with %d shards, not %d: reshard changes it: %w", scope, p.Scope.Count(), scope.Count(), sink.ErrRefused)
 		}
+	}
+	if unfinished(siblings) {
+		return sink.Position{}, fmt.Errorf("%s: a change of the number of shards has not ended: reshard again: %w", scope, sink.ErrRefused)
 	}
 	p := sink.Position{Phase: sink.Loading, Epoch: 1}
 	if stored != nil {
@@ -25,6 +28,7 @@ func Take(scope sink.Scope, stored *sink.Position, siblings []sink.Position) (si
 			p.Epoch, p.Phase, p.Cause = p.Epoch+1, sink.Loading, sink.CauseRescoped
 		}
 	}
+	p.Control = scope.Opened(p.Control)
 	p.Scope, p.Generation = scope, p.Generation+1
 	return p, nil
 }

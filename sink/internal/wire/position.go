@@ -31,6 +31,7 @@ type position struct {
 	Phase      sink.Phase      `json:"phase"`
 	Cause      string          `json:"cause,omitempty"`
 	Time       time.Time       `json:"time"`
+	Control    sink.Control    `json:"control,omitempty"`
 }
 
 // EncodePosition returns p as JSON.
@@ -38,7 +39,7 @@ func EncodePosition(p sink.Position) []byte {
 	s := p.Scope
 	b, err := json.Marshal(position{
 		positionFormat, s.Cluster, s.Resource.Group, s.Resource.Plural, s.Resource.Version, s.Shard, s.Count(), json.RawMessage(s.Selection()),
-		p.Revision, p.Generation, p.Sequence, p.Epoch, p.Phase, p.Cause, p.Time,
+		p.Revision, p.Generation, p.Sequence, p.Epoch, p.Phase, p.Cause, p.Time, p.Control,
 	})
 	if err != nil {
 		panic(err) // the selection is JSON, the others always encode
@@ -59,7 +60,7 @@ func DecodePosition(b []byte) (sink.Position, error) {
 	if err := json.Unmarshal(b, &w); err != nil {
 		return sink.Position{}, fmt.Errorf("read a stored position: %w", err)
 	}
-	p := sink.Position{Revision: w.Revision, Generation: w.Generation, Sequence: w.Sequence, Epoch: w.Epoch, Phase: w.Phase, Cause: w.Cause, Time: w.Time}
+	p := sink.Position{Revision: w.Revision, Generation: w.Generation, Sequence: w.Sequence, Epoch: w.Epoch, Phase: w.Phase, Cause: w.Cause, Time: w.Time, Control: w.Control}
 	p.Scope = sink.Scope{Cluster: w.Cluster, Resource: kube.Resource{Group: w.Group, Version: w.Version, Plural: w.Resource}, Shard: w.Shard, Shards: w.Shards}
 	return p, p.Scope.Select(string(w.Selection))
 }

@@ -4,17 +4,13 @@ package review
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
 	"maps"
-	"net/http"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/listwatch/listwatch/client"
-	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/reviews"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -28,20 +24,16 @@ const (
 	// namespaces, for many types.
 	maxAnswers = 20_000
 
-	// maxAnswer is how many bytes an answer has.
-	maxAnswer = 1 << 20
+	within = 10 * time.Second // of a review
 )
 
 // Person is whom the server named. It is safe for concurrent use.
 type Person struct {
-	o      Options
-	token  string
-	name   string
-	uid    string
-	groups []string
-	extra  map[string][]string
+	o     Options
+	token string
 
 	mu      sync.Mutex
+	user    reviews.User
 	answers map[Access]answered
 	review  time.Time // of the token, when it was last confirmed
 }
@@ -53,9 +45,7 @@ type Options struct {
 }
 
 // Access is a question of a SubjectAccessReview.
-type Access struct {
-	Verb, Group, Resource, Subresource, Namespace string
-}
+type Access = reviews.Resource
 
 type answered struct {
 	ok bool
@@ -68,12 +58,6 @@ func (a answered) valid() bool {
 	}
 	return time.Since(a.at) < refusedFor
 }
-
-// TokenReviews and AccessReviews are what is created.
-var (
-	TokenReviews  = kube.Resource{Group: "authentication.k8s.io", Version: "v1", Plural: "tokenreviews", Kind: "TokenReview"}
-	AccessReviews = kube.Resource{Group: "authorization.k8s.io", Version: "v1", Plural: "subjectaccessreviews", Kind: "SubjectAccessReview"}
-)
 
 // ErrToken means that the server does not accept a token.
 var ErrToken = errors.New("the server does not accept this token: give one of your own account, such as of kubectl create token")
@@ -94,72 +78,43 @@ func Login(ctx context.Context, o Options, token string) (*Person, error) {
 }
 
 // Name is that of the account.
-func (p *Person) Name() string { return p.name }
+func (p *Person) Name() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.user.Name
+}
 
 // confirm asks whether the token is valid still.
 func (p *Person) confirm(ctx context.Context) error {
-	var out struct {
-		Status struct {
-			Authenticated bool
-			Audiences     []string
-			User          struct {
-				Username string
-				UID      string
-				Groups   []string
-				Extra    map[string][]string
-			}
-		}
-	}
-	spec := map[string]any{"token": p.token}
-	if len(p.o.Audiences) > 0 {
-		spec["audiences"] = p.o.Audiences
-	}
-	if err := p.o.ask(ctx, TokenReviews, spec, &out); err != nil {
-		return err
-	}
-	user := out.Status.User
-	if len(p.o.Audiences) > 0 && !slices.ContainsFunc(out.Status.Audiences, func(a string) bool { return slices.Contains(p.o.Audiences, a) }) {
-		return ErrToken // a server that says none has compared none
-	}
-	if !out.Status.Authenticated || user.Username == "" {
-		return ErrToken
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	user, ok, err := reviews.Token(ctx, p.o.Client, p.token, p.o.Audiences)
+	if err != nil {
+		return rights(reviews.Tokens, err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.name != "" && p.name != user.Username {
+	if !ok || p.user.Name != "" && p.user.Name != user.Name {
 		return ErrToken
 	}
-	p.name, p.uid, p.groups, p.extra, p.review = user.Username, user.UID, user.Groups, user.Extra, time.Now()
+	p.user, p.review = user, time.Now()
 	return nil
 }
 
-// ask posts a review.
-func (o *Options) ask(ctx context.Context, r kube.Resource, spec map[string]any, into any) error {
-	b, err := codec.Encode(map[string]any{"apiVersion": r.APIVersion(), "kind": r.Kind, "spec": spec})
-	if err != nil {
-		return err
+// rights returns why r cannot be created: the server's answer is about the Client, and not
+// about the visitor.
+func rights(r kube.Resource, err error) error {
+	if errors.As(err, new(*kube.Status)) {
+		return &RightsError{r}
 	}
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	resp, err := o.Client.Do(ctx, &client.Request{Method: http.MethodPost, Path: r.Path(""), Body: b})
-	if err != nil {
-		var st *kube.Status
-		if errors.As(err, &st) { // about our own rights, and none of the visitor's
-			return &RightsError{r}
-		}
-		return err
-	}
-	defer resp.Body.Close()
-	return json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(into)
+	return err
 }
 
 // May asks whether the person may do something, unless it is known.
 func (p *Person) May(ctx context.Context, a Access) (bool, error) {
 	p.mu.Lock()
 	known, ok := p.answers[a]
-	review := p.review
-	spec := map[string]any{"user": p.name, "uid": p.uid, "groups": p.groups, "extra": p.extra,
-		"resourceAttributes": map[string]any{"verb": a.Verb, "group": a.Group, "resource": a.Resource, "subresource": a.Subresource, "namespace": a.Namespace}}
+	user, review := p.user, p.review
 	p.mu.Unlock()
 	if ok && known.valid() {
 		return known.ok, nil
@@ -169,9 +124,11 @@ func (p *Person) May(ctx context.Context, a Access) (bool, error) {
 			return false, err
 		}
 	}
-	var out struct{ Status struct{ Allowed bool } }
-	if err := p.o.ask(ctx, AccessReviews, spec, &out); err != nil {
-		return false, err
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	allowed, err := reviews.Access(ctx, p.o.Client, user, a)
+	if err != nil {
+		return false, rights(reviews.Accesses, err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -181,8 +138,8 @@ func (p *Person) May(ctx context.Context, a Access) (bool, error) {
 	if len(p.answers) >= maxAnswers {
 		clear(p.answers)
 	}
-	p.answers[a] = answered{out.Status.Allowed, time.Now()}
-	return out.Status.Allowed, nil
+	p.answers[a] = answered{allowed, time.Now()}
+	return allowed, nil
 }
 
 // verbs are those that a type needs that is shown.

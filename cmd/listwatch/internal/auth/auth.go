@@ -68,10 +68,10 @@ func authCheckCommand(p *cli.Program) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.BoolVarP(&o.all, "all-namespaces", "A", false, "all namespaces")
-	f.StringVarP(&o.output, "output", "o", "", "json, or nothing for text")
+	f.BoolVarP(&o.all, "all-namespaces", "A", false, "read all namespaces")
+	f.StringVarP(&o.output, "output", "o", "", "print json, or nothing for text")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing but why it failed, on stderr")
-	f.StringVar(&o.logFormat, "log-format", "text", "of stderr: text or json")
+	f.StringVar(&o.logFormat, "log-format", "text", "write messages to stderr as text or json")
 	o.connection.Register(f)
 	complete.Objects(p, cmd, &o.connection)
 	return cmd

@@ -76,10 +76,17 @@ func (p *Program) PluginStderr() io.Writer {
 
 // Messages returns the voice that the flags ask for.
 func (p *Program) Messages(format string, quiet bool) *messages.Writer {
-	t := messages.New(p.Stderr, format, quiet)
+	t := p.Talk(format, quiet)
 	// On one terminal with the rows, a line that is drawn over itself would
 	// be torn; the rows are progress enough.
-	t.Live = IsTerminal(p.Stderr) && !IsTerminal(p.Stdout)
+	t.Live = t.Live && !IsTerminal(p.Stdout)
+	return t
+}
+
+// Talk is Messages of a command that prints no rows.
+func (p *Program) Talk(format string, quiet bool) *messages.Writer {
+	t := messages.New(p.Stderr, format, quiet)
+	t.Live = IsTerminal(p.Stderr) && p.Env("TERM") != "dumb"
 	return t
 }
 

@@ -40,8 +40,11 @@ func Objects(p *cli.Program, cmd *cobra.Command, conn *connect.Flags) {
 	silent.Stderr = io.Discard
 	c := &completer{p: &silent, conn: conn}
 	cmd.ValidArgsFunction = c.arguments
+	conditions, paths := expressions{c, conditions}.complete, expressions{completer: c}.complete
 	Values(cmd, map[string]cobra.CompletionFunc{
 		"namespace": c.namespaces, "context": c.contexts, "cluster": c.clusters, "user": c.users,
+		"exclude-namespace": c.namespaces, "for": c.about, "label-columns": c.labels, "selector": c.labels,
+		"until": conditions, "until-any": conditions, "fail-on": conditions, "where": paths, "on-change": paths, "sort-by": paths,
 	})
 }
 
@@ -52,13 +55,16 @@ var conditions = []string{"condition=", "jsonpath=", "create", "delete", "rollou
 // what flags say.
 func Values(cmd *cobra.Command, flags map[string]cobra.CompletionFunc) {
 	all := map[string]cobra.CompletionFunc{"events": completeListed(record.Types), "exec-on": completeListed(record.Types)}
+	for _, flag := range []string{"until", "until-any", "fail-on"} {
+		all[flag] = cobra.FixedCompletions(conditions, noFiles|cobra.ShellCompDirectiveNoSpace)
+	}
 	maps.Copy(all, flags)
 	fixed := map[string][]string{
 		"color": {"auto", "always", "never"}, "redact": {"secrets", "env", "none"}, "log-format": {"text", "json"},
 		"initial-list": {"auto", "paged", "stream"}, "event-column": {"true", "false"},
 		"exec-input": {"stdin", "file", "args", "none"}, "exec-coalesce": {"latest", "none"},
 		"diff": print.DiffStyles, "diff-against": {"previous", "first"}, "timestamps": print.StampStyles, "server-print": {"true", "false"},
-		"serve": {"state", "script"}, "types": {"Normal", "Warning"},
+		"serve": {"state", "script"}, "subresource": {"status", "scale"}, "checkpoint-policy": {"after-print", "after-hook"}, "types": {"Normal", "Warning"},
 	}
 	switch cmd.Name() {
 	case "check":
@@ -67,9 +73,6 @@ func Values(cmd *cobra.Command, flags map[string]cobra.CompletionFunc) {
 		fixed["output"] = []string{"text", "json"}
 	default:
 		all["output"] = completeFormats
-	}
-	for _, flag := range []string{"until", "until-any", "fail-on"} {
-		all[flag] = cobra.FixedCompletions(conditions, noFiles|cobra.ShellCompDirectiveNoSpace)
 	}
 	for flag, values := range fixed {
 		all[flag] = cobra.FixedCompletions(values, noFiles)
@@ -88,36 +91,55 @@ type completer struct {
 }
 
 // arguments returns what may follow args.
-func (c *completer) arguments(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+func (c *completer) arguments(cmd *cobra.Command, args []string, prefix string) (found []string, directive cobra.ShellCompDirective) {
+	directive = noFiles
+	c.ask(cmd, func(ctx context.Context, cl *client.Client, api *discovery.API, namespace string) {
+		typed, _, slash := strings.Cut(prefix, "/")
+		switch {
+		case len(args) > 0 && !strings.Contains(args[0], "/"):
+			found = unnamed(names(ctx, api, cl, namespace, args[0], ""), args[1:])
+		case slash:
+			found = unnamed(names(ctx, api, cl, namespace, typed, typed+"/"), args)
+		case len(args) > 0: // where one is TYPE/NAME, all are
+			found, directive = types(api, "", "/"), noFiles|cobra.ShellCompDirectiveNoSpace
+		default:
+			found = types(api, prefix[:strings.LastIndexByte(prefix, ',')+1], "")
+		}
+	})
+	return found, directive
+}
+
+// about completes TYPE/NAME.
+func (c *completer) about(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	if strings.Contains(prefix, "/") {
+		return c.arguments(cmd, nil, prefix)
+	}
+	return c.arguments(cmd, []string{"/"}, prefix) // as behind a TYPE/NAME
+}
+
+// ask calls f with what the flags before the cursor choose, if the server answers. An
+// empty namespace means all.
+func (c *completer) ask(cmd *cobra.Command, f func(ctx context.Context, cl *client.Client, api *discovery.API, namespace string)) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), completeTime)
 	defer cancel()
 	cl, cfg := c.dial()
 	if cl == nil {
-		return nil, noFiles
+		return
 	}
 	defer cl.CloseIdleConnections()
-	namespace := cfg.Namespace
 	var api *discovery.API
 	err := c.conn.Types(c.p, cl, cfg).Known(ctx, func(now *discovery.API) error {
 		api = now
 		return nil
 	})
 	if err != nil {
-		return nil, noFiles
+		return
 	}
+	namespace := cfg.Namespace
 	if all := cmd.Flags().Lookup("all-namespaces"); all != nil && all.Value.String() == "true" {
 		namespace = ""
 	}
-	typed, _, slash := strings.Cut(prefix, "/")
-	switch {
-	case len(args) > 0 && !strings.Contains(args[0], "/"):
-		return unnamed(names(ctx, api, cl, namespace, args[0], ""), args[1:]), noFiles
-	case slash:
-		return unnamed(names(ctx, api, cl, namespace, typed, typed+"/"), args), noFiles
-	case len(args) > 0: // where one is TYPE/NAME, all are
-		return types(api, "", "/"), noFiles | cobra.ShellCompDirectiveNoSpace
-	}
-	return types(api, prefix[:strings.LastIndexByte(prefix, ',')+1], ""), noFiles
+	f(ctx, cl, api, namespace)
 }
 
 // dial returns a client, nil where the flags and files name no cluster, and its

@@ -17,9 +17,9 @@ const kubectlShim = `#!/bin/sh
 exec kubectl-listwatch __complete "$@"
 `
 
-const completionLong = `Print the completion script of a shell. Types, names of objects, namespaces and
-contexts are completed as the cluster has them; where it does not answer within
-two seconds, nothing is completed.
+const completionLong = `Print the completion script of a shell. Types, names of objects, namespaces,
+contexts and the paths of expressions are completed as the cluster has them; where
+it does not answer within two seconds, nothing is completed.
 
 bash 4.1 or newer, in ~/.bashrc, with the package bash-completion:
   source <(listwatch completion bash)
@@ -50,25 +50,19 @@ func Command(p *cli.Program) *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			var script strings.Builder
-			switch root := cmd.Root(); args[0] {
-			case "bash":
-				err = root.GenBashCompletionV2(&script, true)
-			case "zsh":
-				err = root.GenZshCompletion(&script)
-			case "fish":
-				err = root.GenFishCompletion(&script, true)
-			case "powershell":
-				err = root.GenPowerShellCompletionWithDesc(&script)
+			var text strings.Builder
+			switch args[0] {
+			case "bash", "zsh", "fish", "powershell":
+				err = script(cmd.Root(), args[0], &text)
 			case "kubectl":
-				script.WriteString(kubectlShim)
+				text.WriteString(kubectlShim)
 			default:
 				return exit.Usage("unknown shell %q: want one of %s", printable.Clip(args[0]), strings.Join(shells, ", "))
 			}
 			if err != nil {
 				return exit.Failed(err)
 			}
-			return p.Put(script.String())
+			return p.Put(text.String())
 		},
 	}
 }

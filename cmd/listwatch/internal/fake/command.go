@@ -56,11 +56,11 @@ type serverFlags struct {
 }
 
 func (o *serverFlags) register(f *pflag.FlagSet) {
-	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "address and port to serve at (0 = a free port)")
-	f.StringSliceVar(&o.acceptHosts, "accept-host", nil, "host that requests may name, besides those of the loopback and, with another --listen, IP addresses")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "serve at this address and port (0 = a free port)")
+	f.StringSliceVar(&o.acceptHosts, "accept-host", nil, "accept requests that name this host, besides those of the loopback and, with another --listen, IP addresses")
 	f.BoolVar(&o.tls, "tls", false, "serve https, with a CA of its own that is in the kubeconfig")
-	f.StringVar(&o.token, "token", "", "bearer token that requests need (default none)")
-	f.StringVar(&o.kubeconfig, "kubeconfig-out", "", "file to write a kubeconfig for this server to")
+	f.StringVar(&o.token, "token", "", "require this bearer token (default none)")
+	f.StringVar(&o.kubeconfig, "kubeconfig-out", "", "write a kubeconfig for this server to this file")
 	f.Uint64Var(&o.seed, "seed", 0, "choose names, UIDs, delays and random faults by this number")
 }
 
@@ -105,5 +105,5 @@ func (o *talkFlags) register(f *pflag.FlagSet) {
 }
 
 func (o *talkFlags) writer(p *cli.Program) *messages.Writer {
-	return messages.New(p.Stderr, o.format, o.quiet)
+	return p.Talk(o.format, o.quiet)
 }

@@ -48,7 +48,10 @@ func (s *fakeServer) fill(ctx context.Context, stdin io.Reader) error {
 		key      kube.Key
 	}
 	seen := map[identity]string{} // where it is
+	bar := s.talk.Task("fake", "objects")
+	defer s.talk.Done()
 	for i, m := range all {
+		bar.At(i, len(all))
 		if i == 0 || m.rank() != all[i-1].rank() {
 			if api, err = discovery.Fetch(ctx, s.client); err != nil {
 				return s.ended(ctx, err)

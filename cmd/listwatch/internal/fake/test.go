@@ -62,7 +62,7 @@ func testCommand(p *cli.Program) *cobra.Command {
 	f.SortFlags = false
 	o.server.register(f)
 	f.IntVar(&o.parallel, "parallel", 8, "play this many scenarios at once, with a client after --")
-	f.BoolVar(&o.allowUnused, "allow-not-exercised", false, "exit with 0 though scenarios were not exercised, with a client after --")
+	f.BoolVar(&o.allowUnused, "allow-not-exercised", false, "end with exit code 0 though scenarios were not exercised, with a client after --")
 	f.StringVarP(&o.output, "output", "o", "text", "print verdicts as text, or as json, one on each line")
 	o.server.talk.register(f)
 	complete.Values(cmd, nil)

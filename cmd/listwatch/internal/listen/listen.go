@@ -43,9 +43,9 @@ func Error(flag, address string, err error) error {
 	return exit.Failed(fmt.Errorf("%s %s: %w; give another port, or 0 for a free one", flag, address, op))
 }
 
-// Serve serves h on l behind the guard, for hosts besides those of the loopback, to at
-// most so many connections at once; 0 = guard.Connections. Requests end with ctx. Stop ends the server and its requests, and returns why it had ended
-// before, if it had.
+// Serve serves h on l behind the guard, for hosts besides those of the loopback, to at most
+// so many connections at once; 0 = guard.Connections. Requests end with ctx. Stop ends the
+// server and its requests, and returns why it had ended before, if it had.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, hosts []string, connections int) (stop func() error) {
 	srv := guard.Server(ctx, guard.Handler(h, guard.Options{Bound: l.Addr().String(), Hosts: hosts}))
 	served := make(chan error, 1)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -69,33 +70,36 @@ others are while somebody looks at them. --history keeps their states on disk.`,
 		Example: `  listwatch ui
   listwatch ui --history ~/history/prod
   listwatch ui --recording incident.lwrec.ndjson.gz
-  listwatch ui certificates.cert-manager.io --context prod --open`,
+  listwatch ui certificates.cert-manager.io --context prod --open
+  listwatch ui --context prod-eu,prod-us`,
 		RunE: func(cmd *cobra.Command, args []string) error { return run(p, cmd, args, o) },
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
 	o.serving.Register(f)
 	f.StringVar(&o.recording, "recording", "", "show this recording of listwatch record in place of a cluster")
-	f.StringVar(&o.history, "history", "", "folder that keeps the states of types that are watched always, for the next run; values of Secrets are not kept")
-	f.Int64Var(&o.disk, "history-size", 1024, "MiB of files in --history")
-	f.DurationVar(&o.age, "history-age", 7*24*time.Hour, "age of the oldest states in --history")
-	f.StringVar(&o.basePath, "base-path", "", "path under which a proxy serves the page, such as /live; the proxy may pass it on or remove it, and must pass on the Host of requests")
-	f.StringVar(&o.auth, "auth", "token", "who is let in: token (who has the link that is printed) or token-review (who has a token of the cluster, and sees what SubjectAccessReview allows; behind TLS)")
-	f.StringSliceVar(&o.audiences, "audience", nil, "audience that tokens must have under --auth token-review (default that of the server)")
+	f.StringVar(&o.history, "history", "", "keep in this folder the states of types that are watched always, for the next run; values of Secrets are not kept")
+	f.Int64Var(&o.disk, "history-size", 1024, "keep at most so many MiB of files in --history")
+	f.DurationVar(&o.age, "history-age", 7*24*time.Hour, "keep states in --history for this long")
+	f.StringVar(&o.basePath, "base-path", "", "serve the page below this path of a proxy, such as /live; the proxy may pass it on or remove it, and must pass on the Host of requests")
+	f.StringVar(&o.auth, "auth", "token", "let in: token (who has the link that is printed) or token-review (who has a token of the cluster, and sees what SubjectAccessReview allows; behind TLS)")
+	f.StringSliceVar(&o.audiences, "audience", nil, "require this audience of tokens under --auth token-review (default that of the server)")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing on stderr but the link and why it ended")
-	f.StringVar(&o.logFormat, "log-format", "text", "of stderr: text or json")
+	f.StringVar(&o.logFormat, "log-format", "text", "write messages to stderr as text or json")
 	o.connection.Register(f)
+	o.connection.AllowClusters(f)
+	f.Lookup("context").Usage = "use this context of the kubeconfig, or several: a,b; may be repeated; each has a page, which switches to the others"
 	complete.Objects(p, cmd, &o.connection)
 	return cmd
 }
 
 // Register adds the flags.
 func (o *Serving) Register(f *pflag.FlagSet) {
-	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "address and port to serve the page at (0 = a free port)")
-	f.StringSliceVar(&o.acceptHosts, "accept-host", nil, "host that requests may name, besides those of the loopback and, with another --listen, IP addresses")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "serve the page at this address and port (0 = a free port)")
+	f.StringSliceVar(&o.acceptHosts, "accept-host", nil, "accept requests that name this host, besides those of the loopback and, with another --listen, IP addresses")
 	f.BoolVar(&o.browser, "open", false, "open the page in a browser")
-	f.Int64Var(&o.memory, "memory", 256, "MiB of memory for objects")
-	f.Int64Var(&o.history, "history-memory", 64, "MiB of memory for earlier states")
+	f.Int64Var(&o.memory, "memory", 256, "keep at most so many MiB of objects of each cluster")
+	f.Int64Var(&o.history, "history-memory", 64, "keep at most so many MiB of earlier states of each cluster")
 }
 
 func run(p *cli.Program, cmd *cobra.Command, names []string, o *flags) error {
@@ -123,22 +127,33 @@ func run(p *cli.Program, cmd *cobra.Command, names []string, o *flags) error {
 		if err != nil {
 			return exit.Failed(fmt.Errorf("--recording: %w", err))
 		}
-		return serve(cmd, &o.serving, ui.Options{Recording: recorded(rec), Name: filepath.Base(o.recording), BasePath: o.basePath}, t)
+		return serve(cmd, &o.serving, o.basePath, t, ui.Options{Recording: recorded(rec), Name: filepath.Base(o.recording)})
 	}
 	if o.disk < 1 || o.disk > 1<<20 || o.age < time.Minute {
 		return exit.Usage("--history-size: want 1 to 1048576 MiB, and --history-age a minute or more")
 	}
-	c, cfg, err := o.connection.Load(p, t)
+	clusters, err := o.connection.LoadAll(p, t)
 	if err != nil {
 		return err
 	}
-	defer c.CloseIdleConnections()
-	keep, err := types(cmd.Context(), c, names)
-	if err != nil {
-		return err
+	if len(clusters) > 1 && o.auth != "token" {
+		return exit.Usage("--auth token-review is for one cluster: give one --context")
 	}
-	return serve(cmd, &o.serving, ui.Options{Client: c, Name: cfg.Context, BasePath: o.basePath, Keep: keep, TokenReview: o.auth == "token-review", Audiences: o.audiences,
-		History: o.history, HistoryFailed: func(err error) { historyFailed(t, o.history, err) }, Limits: ui.Limits{Disk: o.disk << 20, Age: o.age}}, t)
+	var pages []ui.Options
+	for _, c := range clusters {
+		defer c.Client.CloseIdleConnections()
+		keep, err := types(cmd.Context(), c.Client, names)
+		if err != nil {
+			return err
+		}
+		page := ui.Options{Client: c.Client, Name: c.Config.Context, Keep: keep, TokenReview: o.auth == "token-review", Audiences: o.audiences, History: o.history, Limits: ui.Limits{Disk: o.disk << 20, Age: o.age}}
+		if page.History != "" && len(clusters) > 1 {
+			page.History = filepath.Join(o.history, folder(c.Name))
+		}
+		page.HistoryFailed = func(err error) { historyFailed(t, page.History, err) }
+		pages = append(pages, page)
+	}
+	return serve(cmd, &o.serving, o.basePath, t, pages...)
 }
 
 // historyFailed reports that the states in a folder are not written, or with nil that they are again.
@@ -150,8 +165,8 @@ func historyFailed(t *messages.Writer, folder string, err error) {
 	t.Warn("history", "states are not written to "+folder+": "+err.Error()+"; the page goes on without, and tries again every minute", "history not written", "err", printable.Line(err.Error()))
 }
 
-// serveUI serves a page until it is stopped.
-func serve(cmd *cobra.Command, o *Serving, opts ui.Options, t *messages.Writer) error {
+// serve serves pages below a path until it is stopped.
+func serve(cmd *cobra.Command, o *Serving, base string, t *messages.Writer, pages ...ui.Options) error {
 	ctx := cmd.Context()
 	if o.memory < 1 || o.history < 1 || o.memory > 1<<20 || o.history > 1<<20 {
 		return exit.Usage("--memory and --history-memory: want 1 to 1048576 MiB")
@@ -167,14 +182,19 @@ func serve(cmd *cobra.Command, o *Serving, opts ui.Options, t *messages.Writer) 
 	if err != nil {
 		return listen.Error("--listen", o.listen, err)
 	}
-	opts.Bound, opts.Hosts = l.Addr().String(), o.acceptHosts
-	if !opts.TokenReview { // for one person, who may use the memory and the ports of this machine
-		opts.Filter = jq.Condition
-		opts.OpenMoment = openMoment(ctx)
+	site := &site{base: base}
+	for _, opts := range pages {
+		opts.Bound, opts.Hosts = l.Addr().String(), o.acceptHosts
+		if !opts.TokenReview { // for one person, who may use the memory and the ports of this machine
+			opts.Filter = jq.Condition
+			opts.OpenMoment = openMoment(ctx)
+		}
+		opts.Limits.Objects, opts.Limits.History = o.memory<<20, o.history<<20
+		if err := site.add(opts, len(pages) > 1); err != nil {
+			return exit.Failed(err)
+		}
 	}
-	opts.Limits.Objects, opts.Limits.History = o.memory<<20, o.history<<20
-	u, err := ui.New(opts)
-	if err != nil {
+	if err := ui.Link(site.pages...); err != nil && len(pages) > 1 {
 		return exit.Failed(err)
 	}
 	if os.Getenv("GOGC") == "" {
@@ -182,15 +202,17 @@ func serve(cmd *cobra.Command, o *Serving, opts ui.Options, t *messages.Writer) 
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	ran := make(chan error, 1)
-	go func() { ran <- u.Run(ctx) }()
-	served := listenAndServe(ctx, l, u)
+	var running sync.WaitGroup
+	for _, u := range site.pages {
+		running.Go(func() { _ = u.Run(ctx) }) // it ends with ctx only
+	}
+	served := listenAndServe(ctx, l, site)
 	link := func() string {
-		page := "http://" + l.Addr().String() + opts.BasePath + "/"
-		if opts.TokenReview {
+		page := "http://" + l.Addr().String() + site.paths[0] + "/"
+		if pages[0].TokenReview {
 			return page
 		}
-		return page + "#token=" + u.Token()
+		return page + "#token=" + site.pages[0].Token()
 	}
 	first := link()
 	fmt.Fprintln(t.Lines(), "ui: "+first)
@@ -209,7 +231,7 @@ func serve(cmd *cobra.Command, o *Serving, opts ui.Options, t *messages.Writer) 
 	case err = <-served:
 		cancel(err)
 	}
-	<-ran
+	running.Wait()
 	if err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return exit.Failed(err)
 	}
@@ -235,5 +257,5 @@ func (o *Serving) Demo(cmd *cobra.Command, speed float64, t *messages.Writer) er
 		return exit.Failed(err)
 	}
 	defer c.CloseIdleConnections()
-	return serve(cmd, o, ui.Options{Client: c, Name: "demo", Keep: []string{"services", "configmaps"}}, t)
+	return serve(cmd, o, "", t, ui.Options{Client: c, Name: "demo", Keep: []string{"services", "configmaps"}})
 }

@@ -138,9 +138,11 @@ func (t *Writer) may(message string) bool {
 	return true
 }
 
-// Summary writes how many lines Each and EachNote left out.
+// Summary ends what is written: it erases progress, and writes how many lines Each and
+// EachNote left out.
 func (t *Writer) Summary() {
 	t.mu.Lock()
+	t.wipe()
 	many := t.many
 	t.many = nil
 	t.mu.Unlock()
@@ -169,38 +171,6 @@ func (t *Writer) Fatal(text string) {
 		return
 	}
 	fmt.Fprintf(locked{t}, "listwatch: %s\n", printable.Line(text))
-}
-
-// Progress writes how far a long first list is: in place on a terminal, else as a line.
-func (t *Writer) Progress(subject string, items int, remaining int64, since time.Duration) {
-	total := ""
-	if remaining >= 0 {
-		total = "/" + printable.Thousands(items+int(remaining))
-	}
-	text := fmt.Sprintf("%s%s objects … %.1fs", printable.Thousands(items), total, since.Seconds())
-	if !t.Live || t.Log != nil || t.Quiet {
-		t.Info(subject, text, "listing", "items", items, "remaining", remaining, "seconds", since.Seconds())
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	fmt.Fprintf(t.w, "\r\x1b[Klistwatch: %s: %s", printable.Line(subject), text)
-	t.bar = true
-}
-
-// Done erases the progress line.
-func (t *Writer) Done() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.wipe()
-}
-
-// wipe erases the progress line. The caller holds mu.
-func (t *Writer) wipe() {
-	if t.bar {
-		io.WriteString(t.w, "\r\x1b[K")
-		t.bar = false
-	}
 }
 
 // LogFormat returns the value of the last --log-format in args, valid or not, so that

@@ -43,8 +43,8 @@ mod edit -replace github.com/listwatch/listwatch=PATH", then "go mod tidy".`,
 			return p.Put(strings.Join(files, "\n") + "\n")
 		},
 	}
-	cmd.Flags().StringVar(&o.Group, "group", "", "API group of the custom resource, such as example.com")
-	cmd.Flags().StringVar(&o.Kind, "kind", "", "kind of the custom resource, such as Greeting")
+	cmd.Flags().StringVar(&o.Group, "group", "", "use this API group for the custom resource, such as example.com")
+	cmd.Flags().StringVar(&o.Kind, "kind", "", "use this kind for the custom resource, such as Greeting")
 	cmd.Flags().StringVar(&o.Dir, "dir", "", "write into this new or empty folder (default the kind in lower case)")
 	parent.AddCommand(cmd)
 	return parent

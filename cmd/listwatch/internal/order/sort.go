@@ -10,17 +10,18 @@ import (
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/jsonpath"
+	"github.com/listwatch/listwatch/kube"
 )
 
-// By is list --sort-by: the records of objects wait until all are there.
-// They are ordered as kubectl orders them: the rows of each type among
-// themselves, anything else all together.
+// By implements list --sort-by: it keeps the records of objects until the list is complete.
+// It sorts them as kubectl does: the rows of Tables for each type separately, objects in other
+// formats all together.
 type By struct {
 	text string
 	path *jsonpath.Template // nil = no sorting
-	rows bool               // each type is sorted alone
-	kept [][]sortable       // by type, or all in one
-	rest []record.Record    // what is not about objects
+	rows bool               // sort each type separately
+	kept [][]sortable       // one slice for each type, or one for all
+	rest []record.Record    // records that are not about objects
 }
 
 // sortable is a record with what it is sorted by.
@@ -125,8 +126,8 @@ func sorted(all []sortable) error {
 	return bad
 }
 
-// sortsBefore compares what a path leads to: numbers, quantities such as 100m
-// and 1Gi where both are, and text.
+// sortsBefore compares two values: numbers, quantities such as 100m and 1Gi if both are
+// quantities, otherwise text.
 func sortsBefore(a, b any) (bool, error) {
 	switch a := a.(type) {
 	case nil:
@@ -141,9 +142,9 @@ func sortsBefore(a, b any) (bool, error) {
 		}
 	case string:
 		if b, ok := b.(string); ok {
-			x, okx := ParseQuantity(a)
-			y, oky := ParseQuantity(b)
-			if okx && oky {
+			x, errX := kube.ParseQuantity(a)
+			y, errY := kube.ParseQuantity(b)
+			if errX == nil && errY == nil {
 				return x.Cmp(y) < 0, nil
 			}
 			return a < b, nil

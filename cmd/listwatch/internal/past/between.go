@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -42,6 +43,7 @@ type diffRun struct {
 	enc    print.Encoder
 	buf    []byte
 	counts map[watch.Type]int
+	absent []string // labels of names of which there was no object at either moment
 }
 
 func runDiff(p *cli.Program, cmd *cobra.Command, args []string, o *diffFlags) error {
@@ -113,43 +115,59 @@ func (d *diffRun) print(ctx context.Context, targets []target.Target) error {
 	}
 	added, modified, deleted := d.counts[watch.Added], d.counts[watch.Modified], d.counts[watch.Deleted]
 	d.talk.Note(fmt.Sprintf("%d added, %d modified, %d deleted between %s and %s", added, modified, deleted, clock(d.moments[0].at), clock(d.moments[1].at)))
+	if d.absent != nil {
+		return exit.Failed(fmt.Errorf("not found%s at either moment: %s", target.WhereOnce(targets), strings.Join(d.absent, ", ")))
+	}
 	return nil
 }
 
 // target prints what differs in t.
 func (d *diffRun) target(ctx context.Context, t target.Target) error {
-	before := map[kube.Key]codec.Raw{}
+	before, found := map[kube.Key]codec.Raw{}, map[string]bool{}
 	for o, err := range d.list(ctx, 0, t) {
 		if err != nil {
 			return err
 		}
-		before[kube.KeyOf(o)] = o
+		before[kube.KeyOf(o)], found[o.GetName()] = o, true
 	}
 	for now, err := range d.list(ctx, 1, t) {
 		if err != nil {
 			return err
 		}
+		found[now.GetName()] = true
 		old, existed := before[kube.KeyOf(now)]
 		delete(before, kube.KeyOf(now))
 		switch {
 		case existed && old.GetUID() == now.GetUID():
-			err = d.show(ctx, record.Record{Type: string(watch.Modified), Resource: t.Resource, ID: now.Identity(), Object: now, Old: old})
+			err = d.change(ctx, t, watch.Modified, now, old)
 		case existed:
-			err = errors.Join(d.show(ctx, record.Record{Type: string(watch.Deleted), Resource: t.Resource, ID: old.Identity(), Object: old}),
-				d.show(ctx, record.Record{Type: string(watch.Added), Resource: t.Resource, ID: now.Identity(), Object: now}))
+			err = errors.Join(d.change(ctx, t, watch.Deleted, old, codec.Raw{}), d.change(ctx, t, watch.Added, now, codec.Raw{}))
 		default:
-			err = d.show(ctx, record.Record{Type: string(watch.Added), Resource: t.Resource, ID: now.Identity(), Object: now})
+			err = d.change(ctx, t, watch.Added, now, codec.Raw{})
 		}
 		if err != nil {
 			return err
 		}
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(before), kube.Key.Compare) {
-		if err := d.show(ctx, record.Record{Type: string(watch.Deleted), Resource: t.Resource, ID: before[key].Identity(), Object: before[key]}); err != nil {
+		if err := d.change(ctx, t, watch.Deleted, before[key], codec.Raw{}); err != nil {
 			return err
 		}
 	}
+	if !d.flags.selection.Selector.Empty() || !d.flags.selection.FieldsSel.Empty() {
+		return nil // it may be that they are not selected
+	}
+	for _, t.Name = range t.Wanted() {
+		if !found[t.Name] {
+			d.absent = append(d.absent, t.Label())
+		}
+	}
 	return nil
+}
+
+// change prints one difference: old is what o was before, if it was.
+func (d *diffRun) change(ctx context.Context, t target.Target, typ watch.Type, o, old codec.Raw) error {
+	return d.show(ctx, record.Record{Type: string(typ), Resource: t.Resource, ID: o.Identity(), Object: o, Old: old})
 }
 
 // list yields the objects of t at a moment, in the version that it has them in.

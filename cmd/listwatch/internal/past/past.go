@@ -44,7 +44,7 @@ type Flags struct {
 // Register adds the flags.
 func (o *Flags) Register(f *pflag.FlagSet) {
 	o.source.Register(f)
-	f.StringVar(&o.at, "at", "", "moment to show: a time such as 2026-11-22T14:03:00Z, 14:03 of today, or 10m for that long ago")
+	f.StringVar(&o.at, "at", "", "show this moment: a time such as 2026-11-22T14:03:00Z, 14:03 of today, or 10m for that long ago")
 }
 
 // Clusters returns those that connection says, or the moment as one. The caller calls done.

@@ -129,7 +129,7 @@ func (k *known) narrow(namespace string) (part string, none bool) {
 		}
 		text := "namespace " + s.Namespace
 		if s.Namespace == "" {
-			text = "all namespaces"
+			text = "read all namespaces"
 		}
 		for _, selector := range []string{s.Labels, s.Fields} {
 			if selector != "" {

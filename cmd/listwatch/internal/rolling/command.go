@@ -45,7 +45,7 @@ The exit code is 1 if the rollout fails or the object is deleted, 4 at --timeout
 	f.BoolVarP(&o.watch, "watch", "w", true, "wait until the rollout is complete; with false, print its state and end")
 	f.DurationVar(&o.timeout, "timeout", 0, "fail with exit code 4 if the rollout is not complete by then (0 = never)")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but why it ended")
-	f.StringVar(&o.logFormat, "log-format", "text", "format of stderr: text or json")
+	f.StringVar(&o.logFormat, "log-format", "text", "write messages to stderr as text or json")
 	o.connection.Register(f)
 	complete.Objects(p, cmd, &o.connection)
 	return cmd

@@ -72,10 +72,11 @@ func (l *leaving) exit(code int) {
 	os.Exit(code)
 }
 
-// Context returns a context that SIGINT, SIGTERM or SIGHUP ends. A second SIGINT or
-// SIGTERM, or a stop that takes too long, ends the process; one that was sent twice, see
-// sentTwice, is no second one. SIGHUP is left alone where nohup(1) has it ignored. A closed stdout becomes an error of the write instead of a signal,
-// and a closed stderr nothing at all: who does not listen is not talked to.
+// Context returns a context that SIGINT, SIGTERM or SIGHUP ends. A second SIGINT or SIGTERM,
+// or a stop that takes too long, ends the process; one that was sent twice, see sentTwice,
+// is no second one. SIGHUP is left alone where nohup(1) has it ignored. A closed stdout
+// becomes an error of the write instead of a signal, and a closed stderr nothing at all: who
+// does not listen is not talked to.
 func Context() (ctx context.Context, stop func()) {
 	leave := &leaving{}
 	ctx, cancel := context.WithCancelCause(context.WithValue(context.Background(), leavingKey{}, leave))

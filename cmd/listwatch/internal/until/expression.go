@@ -139,6 +139,6 @@ func (v *Verdict) true(e *expression) bool {
 		}
 		values = append(values, v.value(p))
 	}
-	holds, err := jq.True(e.code, nil, values...)
+	holds, err := jq.True(v.Ended, e.code, nil, values...)
 	return err == nil && holds
 }

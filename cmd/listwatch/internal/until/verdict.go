@@ -34,6 +34,8 @@ type Verdict struct {
 	absent         int                // of named
 	unsynced       int                // streams that have not reported all
 	synced         bool               // the first list is complete
+
+	Ended <-chan struct{} // closed when expressions end without a result; see jq.Ended. nil = never
 }
 
 // state is what is known of an object.
@@ -127,7 +129,7 @@ func (v *Verdict) judge(r *record.Record, m map[string]any) (*state, error) {
 	for i := range v.conditions {
 		if c := &v.conditions[i]; c.code != nil {
 			var err error
-			if s.holds[i], err = jq.True(c.code, value); err == nil || !c.strict {
+			if s.holds[i], err = jq.True(v.Ended, c.code, value); err == nil || !c.strict {
 				continue
 			}
 			if s.failed = append(s.failed, i); s.err == nil {

@@ -1,0 +1,394 @@
+// Package recording is the command record: it records events, or the traffic of another
+// client, in a file.
+package recording
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/auth"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/complete"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/connect"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/refused"
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/internal/target"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/replay"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// fileFlags are the flags that record and record proxy share.
+type fileFlags struct {
+	connection     connect.Flags
+	file           string
+	force          bool
+	includeSecrets bool
+	includeEnv     bool
+	maxBytes       int64
+	exitAfter      time.Duration
+	quiet          bool
+	logFormat      string
+}
+
+func (o *fileFlags) registerFile(f *pflag.FlagSet) {
+	f.StringVar(&o.file, "file", "", "record to this file, named *.lwrec.ndjson, or *.gz to compress it")
+	f.BoolVar(&o.force, "force", false, "replace the file if there is one")
+	f.BoolVar(&o.includeSecrets, "include-secrets", false, "keep the values of Secrets: whoever has the file can read them")
+	f.BoolVar(&o.includeEnv, "include-env", false, "keep the values of environment variables: there may be passwords among them")
+	f.Int64Var(&o.maxBytes, "max-bytes", 1<<30, "end at this size in bytes, uncompressed (-1 = no limit)")
+	f.DurationVar(&o.exitAfter, "exit-after", 0, "end after this time, with exit code 0")
+}
+
+func (o *fileFlags) registerRest(f *pflag.FlagSet) {
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but why it ended")
+	f.StringVar(&o.logFormat, "log-format", "text", "write messages to stderr as text or json")
+	o.connection.Register(f)
+}
+
+// check refuses flags that make no sense.
+func (o *fileFlags) check(cmd *cobra.Command) error {
+	if err := cli.Positive(cmd, "exit-after"); err != nil {
+		return err
+	}
+	switch {
+	case o.logFormat != "text" && o.logFormat != "json":
+		return exit.Usage("--log-format %q: want one of text, json", printable.Clip(o.logFormat))
+	case o.maxBytes == 0 || o.maxBytes < -1:
+		return exit.Usage("--max-bytes %d: want more than 0, or -1 for no limit", o.maxBytes)
+	case o.file == "":
+		return exit.Usage("say where to record to, such as --file pods.lwrec.ndjson.gz")
+	case o.force:
+		return nil
+	}
+	if _, err := os.Stat(o.file); err == nil {
+		return exit.Usage("%s exists: give another name, or --force to replace it", o.file)
+	}
+	return nil
+}
+
+// end returns a context that --exit-after ends.
+func (o *fileFlags) end(ctx context.Context) (context.Context, func()) {
+	if o.exitAfter == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, o.exitAfter, exit.ErrAskedFor)
+}
+
+// eventFlags are the flags of record.
+type eventFlags struct {
+	recording fileFlags
+	selection target.Selection
+	list      string
+	idle      time.Duration
+	maxEvents int
+}
+
+const recordLong = `Record what is listed and watched in a file, until stopped. "listwatch replay"
+plays it again: as events, or as a server. "listwatch record proxy" records the
+traffic of another client.
+
+Secrets, and the values of environment variables, are replaced while they are
+recorded, by as many bytes; credentials are never in the file. A recording that was
+cut, even by kill -9, plays as far as it goes.`
+
+// Command is record.
+func Command(p *cli.Program) *cobra.Command {
+	o := &eventFlags{}
+	cmd := &cobra.Command{
+		Use:   "record TYPE[,TYPE...] [NAME...] --file FILE | proxy ADDRESS --file FILE",
+		Short: "Record events, or the traffic of another client",
+		Long:  recordLong,
+		Example: `  listwatch record pods,deployments -n shop --file shop.lwrec.ndjson.gz
+  listwatch record nodes --file nodes.lwrec.ndjson --exit-after 10m
+  listwatch record proxy 127.0.0.1:8001 --file kubectl.lwrec.ndjson`,
+		RunE: func(cmd *cobra.Command, args []string) error { return runRecord(p, cmd, args, o) },
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	o.recording.registerFile(f)
+	f.IntVar(&o.maxEvents, "max-events", 0, "end after this many events of objects, with exit code 0")
+	o.selection.Register(f)
+	f.StringVar(&o.list, "initial-list", "auto", "fetch the first state by: auto, paged or stream")
+	f.DurationVar(&o.idle, "idle-timeout", 3*time.Minute, "open a watch again after this silence, bookmarks included")
+	o.recording.registerRest(f)
+	complete.Objects(p, cmd, &o.recording.connection)
+	cmd.AddCommand(proxyCommand(p))
+	return cmd
+}
+
+func runRecord(p *cli.Program, cmd *cobra.Command, args []string, o *eventFlags) error {
+	if err := o.check(cmd); err != nil {
+		return err
+	}
+	w, err := target.ParseArgs(args)
+	if err != nil {
+		return err
+	}
+	t := p.Talk(o.recording.logFormat, o.recording.quiet)
+	defer t.Summary()
+	ctx, release := o.recording.end(cmd.Context())
+	defer release()
+	c, cfg, err := o.recording.connection.Load(p, t)
+	if err != nil {
+		return err
+	}
+	defer c.CloseIdleConnections()
+	namespace := cfg.Namespace
+	if o.selection.All {
+		namespace = ""
+	}
+	missing := messages.NewMissing(t)
+	w.Broken = func(now map[string]error) { missing.Report("", now) }
+	targets, err := w.Targets(ctx, c, namespace, target.ToWatch)
+	if err != nil {
+		return err
+	}
+	r, err := o.recording.recorder(ctx, c, t)
+	if err != nil {
+		return err
+	}
+	return r.close(r.events(ctx, o, targets))
+}
+
+// check refuses flags that make no sense.
+func (o *eventFlags) check(cmd *cobra.Command) error {
+	if err := cli.Positive(cmd, "max-events"); err != nil {
+		return err
+	}
+	if err := o.recording.check(cmd); err != nil {
+		return err
+	}
+	switch {
+	case o.list != "auto" && o.list != "paged" && o.list != "stream":
+		return exit.Usage("--initial-list %q: want one of auto, paged, stream", printable.Clip(o.list))
+	case o.idle <= 0:
+		return exit.Usage("--idle-timeout %v: want more than 0", o.idle)
+	}
+	return o.selection.Parse()
+}
+
+// recorder creates the file and returns what records to it.
+func (o *fileFlags) recorder(ctx context.Context, c *client.Client, t *messages.Writer) (*recorder, error) {
+	out, err := o.create(replay.Header{Tool: "listwatch " + cli.ThisBuild().Version, Cluster: clusterOf(ctx, c)})
+	if err != nil {
+		return nil, err
+	}
+	return &recorder{flags: o, client: c, talk: t, out: out, began: time.Now()}, nil
+}
+
+// create opens the file.
+func (o *fileFlags) create(h replay.Header) (*replay.Writer, error) {
+	if info, err := os.Stat(o.file); err == nil && o.force {
+		if !info.Mode().IsRegular() {
+			return nil, exit.Usage("%s is no file that could be replaced", o.file)
+		}
+		if err := os.Remove(o.file); err != nil {
+			return nil, exit.Failed(fmt.Errorf("replace %s: %w", o.file, err))
+		}
+	}
+	w, err := replay.Create(o.file, h, replay.Options{MaxBytes: o.maxBytes, IncludeSecrets: o.includeSecrets, IncludeEnv: o.includeEnv})
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return nil, exit.Usage("%s exists: give another name, or --force to replace it", o.file)
+	case err != nil:
+		return nil, exit.Failed(fmt.Errorf("%w%s", err, cli.RoomFor(err, "it")))
+	}
+	return w, nil
+}
+
+// clusterOf asks which cluster is recorded; what the server does not send stays empty.
+func clusterOf(ctx context.Context, c *client.Client) replay.Cluster {
+	cl := replay.Cluster{Server: c.Server()}
+	if resp, err := c.Do(ctx, &client.Request{Path: "/version"}); err == nil {
+		var v struct{ GitVersion string }
+		_ = json.NewDecoder(io.LimitReader(resp.Body, 1<<16)).Decode(&v)
+		resp.Body.Close()
+		cl.GitVersion = v.GitVersion
+	}
+	if ns, err := client.Of[kube.Partial](c, kube.Namespaces).Get(ctx, kube.Key{Name: "kube-system"}); err == nil {
+		cl.UID = ns.GetUID()
+	}
+	return cl
+}
+
+// recorder is one run of record, or of record proxy.
+type recorder struct {
+	flags   *fileFlags
+	proxied bool // requests of another client are recorded, not events
+	client  *client.Client
+	talk    *messages.Writer
+	out     *replay.Writer
+	began   time.Time
+	count   atomic.Int64 // events of objects
+	skipped refused.Targets
+	denied  atomic.Bool // a target was refused at once: there shall be no recording
+}
+
+// events records targets until ctx is done or one of them fails.
+func (r *recorder) events(ctx context.Context, o *eventFlags, targets []target.Target) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r.talk.Info("record", "recording to "+r.flags.file+" until it is stopped, as by Ctrl-C", "recording", "file", r.flags.file)
+	var watches sync.WaitGroup
+	for range targets {
+		r.skipped.Follow()
+	}
+	for _, t := range targets {
+		watches.Go(func() {
+			if err := r.follow(ctx, o, t); err != nil {
+				cancel(err) // the first one counts
+			}
+		})
+	}
+	watched, tick := make(chan struct{}), time.NewTicker(time.Second)
+	defer tick.Stop()
+	go func() {
+		defer close(watched)
+		watches.Wait()
+	}()
+	total := -1
+	if o.maxEvents > 0 {
+		total = o.maxEvents
+	}
+	for bar := r.talk.Task("record", "events"); ; {
+		select {
+		case <-tick.C:
+			bar.At(int(r.count.Load()), total)
+		case <-watched:
+			r.talk.Done()
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (r *recorder) follow(ctx context.Context, o *eventFlags, t target.Target) error {
+	fields, err := t.FieldSelector(o.selection.FieldsSel)
+	if err != nil {
+		return exit.Usage("%q: %w", t.Name, err)
+	}
+	stream := r.out.Stream(replay.Target{Resource: t.Resource, Namespace: t.Namespace, Labels: o.selection.Selector.String(), Fields: fields.String()})
+	initial := map[string]watch.Initial{"paged": watch.Paged, "stream": watch.Stream}[o.list]
+	synced, failures := false, 0
+	// As watch: a request that is refused before the first sync ends the run.
+	ends := func(i *watch.Interruption) bool {
+		refused := errors.Is(i.Err, kube.ErrUnauthorized) || errors.Is(i.Err, kube.ErrForbidden) || errors.Is(i.Err, kube.ErrNotFound)
+		return i.Next == watch.OpNone || refused && !synced
+	}
+	w := watch.New(client.Of[codec.RawFull](r.client, t.Resource).In(t.Namespace).Where(o.selection.Selector, fields), watch.Options{
+		Limit: o.selection.Limit(), MaxItem: record.MaxItem, Idle: o.idle, Initial: initial, Trace: stream.Trace(watch.Trace{Interrupted: func(i watch.Interruption) {
+			if i.Err != nil && !ends(&i) {
+				r.talk.Warn(t.Label(), fmt.Sprintf("cannot %s: %s; again in %s", messages.Verb(i.Op), auth.Brief(i.Err), printable.Rough(i.Wait)), "failed", "err", printable.Line(i.Err.Error()))
+			}
+		}})})
+	for ev, err := range replay.Record(stream, only(t, w.Events(ctx))) {
+		var item *codec.ItemError
+		var stop *watch.Interruption
+		if err := r.out.Err(); err != nil {
+			return exit.Failed(fmt.Errorf("record to %s: %w%s", r.flags.file, err, cli.RoomFor(err, "it")))
+		}
+		switch {
+		case err == nil && ev.Type == watch.Synced:
+			synced = true
+		case err == nil && ev.Object.GetName() != "":
+			if n := r.count.Add(1); o.maxEvents > 0 && n >= int64(o.maxEvents) {
+				return exit.ErrAskedFor
+			}
+		case err == nil:
+		case errors.As(err, &item):
+			r.talk.Each(t.Label(), "an object cannot be read, and is recorded without its contents: "+item.Error(), "quarantined", "err", item.Error())
+		case errors.As(err, &stop):
+			if failures++; ends(stop) {
+				err := exit.Failed(fmt.Errorf("%s %s: %w", messages.Verb(stop.Op), t.Label(), stop.Err))
+				if refused.Skippable(stop.Err, t) && !synced {
+					if err = r.skipped.Refuse(t.Label(), err); err == nil {
+						r.talk.Warn(t.Label(), "skipped"+t.Where()+": "+messages.Reason(stop.Err), "skipped", "err", messages.Reason(stop.Err))
+						return nil
+					}
+				}
+				if failures == 1 && !synced {
+					r.denied.Store(true)
+				}
+				return err
+			}
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		default:
+			return exit.Failed(err)
+		}
+	}
+	return errors.New("the watcher ended without a reason") // it never does
+}
+
+// only leaves out objects whose names are not wanted.
+func only(t target.Target, events iter.Seq2[watch.Event[codec.RawFull], error]) iter.Seq2[watch.Event[codec.RawFull], error] {
+	if t.Names == nil {
+		return events
+	}
+	return func(yield func(watch.Event[codec.RawFull], error) bool) {
+		for ev, err := range events {
+			name := ev.Key.Name
+			if name != "" && !t.Includes(name) {
+				continue
+			}
+			if !yield(ev, err) {
+				return
+			}
+		}
+	}
+}
+
+// close ends the file in good order. An end by err is the end of the program.
+func (r *recorder) close(err error) error {
+	if e := r.out.Close(); e != nil && !errors.Is(e, replay.ErrFull) && (err == nil || errors.Is(err, exit.ErrAskedFor)) {
+		err = exit.Failed(fmt.Errorf("record to %s: %w%s", r.flags.file, e, cli.RoomFor(e, "it")))
+	}
+	if r.denied.Load() {
+		if e := os.Remove(r.flags.file); e == nil {
+			r.talk.Info("record", r.flags.file+": nothing is recorded", "nothing recorded", "file", r.flags.file)
+		}
+		return err
+	}
+	size := int64(0)
+	if info, e := os.Stat(r.flags.file); e == nil {
+		size = info.Size()
+	}
+	what := ""
+	if !r.proxied {
+		what = printable.Count(int(r.count.Load()), "event") + ", "
+	}
+	r.talk.Info("record", fmt.Sprintf("%s: %s%s in %s", r.flags.file, what, sizeText(size), printable.Rough(time.Since(r.began))),
+		"recorded", "file", r.flags.file, "events", r.count.Load(), "bytes", size)
+	if errors.Is(err, replay.ErrFull) {
+		return exit.Failed(fmt.Errorf("%w; what came before is in it: give a larger --max-bytes, or -1", err))
+	}
+	return err
+}
+
+// sizeText prints a number of bytes as people say it.
+func sizeText(n int64) string {
+	switch {
+	case n < 10_000:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 10_000_000:
+		return fmt.Sprintf("%d kB", n/1000)
+	}
+	return fmt.Sprintf("%d MB", n/1_000_000)
+}

@@ -1,0 +1,60 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/listwatch/listwatch/cache"
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Ensure lets f set the desired state of the object k, and writes it if f changes it.
+// Unlike [client.Collection.CreateOrUpdate] it asks the cache first, with a copy of the
+// object, which f may modify: if f changes nothing, as in most runs, Ensure sends no
+// request and returns the copy. f gets an object without UID if the cache has none: it is
+// created with one request. If the server has it nevertheless, or f changes the copy, f
+// runs again on the server's state, as in CreateOrUpdate.
+//
+// Use it with a collection of [Awaited], and an informer that the controller knows by
+// [For], [Owns] or [Map]: a change by others then leads to another run.
+func Ensure[T kube.Object](ctx context.Context, writes client.Collection[T], cached *cache.Store[T], k kube.Key, f func(*T) error) (T, client.Outcome, error) {
+	before, ok := cached.Get(k)
+	if !ok {
+		o, err := created(ctx, writes, k, f)
+		if err == nil {
+			return o, client.Created, nil
+		}
+		if !errors.Is(err, kube.ErrExists) {
+			return *new(T), client.Unchanged, err
+		}
+		return writes.CreateOrUpdate(ctx, k, f)
+	}
+	after := kube.Clone(before)
+	if err := f(&after); err != nil {
+		return *new(T), client.Unchanged, fmt.Errorf("change %s %s: %w", writes.Resource.Kind, k, err)
+	}
+	if reflect.DeepEqual(before, after) {
+		return after, client.Unchanged, nil
+	}
+	return writes.CreateOrUpdate(ctx, k, f)
+}
+
+// created creates the object that f makes from an empty one.
+func created[T kube.Object](ctx context.Context, writes client.Collection[T], k kube.Key, f func(*T) error) (T, error) {
+	named, err := codec.Encode(kube.Partial{Meta: kube.Meta{Namespace: k.Namespace, Name: k.Name}})
+	if err != nil {
+		return *new(T), fmt.Errorf("create %s %s: %w", writes.Resource.Kind, k, err)
+	}
+	o, err := codec.Decode[T](named)
+	if err == nil {
+		err = f(&o)
+	}
+	if err != nil {
+		return *new(T), fmt.Errorf("create %s %s: %w", writes.Resource.Kind, k, err)
+	}
+	return writes.Create(ctx, o)
+}

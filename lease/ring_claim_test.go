@@ -1,0 +1,94 @@
+package lease_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// unanswered lets a request succeed, and loses the response.
+func unanswered(_ http.ResponseWriter, r *http.Request) {
+	apitest.Continue(httptest.NewRecorder(), r)
+	panic(http.ErrAbortHandler)
+}
+
+// cutOff cuts the member off after its next write to the table has succeeded, and before
+// the response. The channel is closed then.
+func (f *fellow) cutOff() <-chan struct{} {
+	done := make(chan struct{})
+	f.srv.On(apitest.Match{Verb: "update", Resource: "leases", Name: orders.Name, UserAgent: f.name}, func(w http.ResponseWriter, r *http.Request) {
+		defer close(done)
+		defer f.link.set(severed)
+		unanswered(w, r)
+	}).Times(1)
+	return done
+}
+
+// TestRingClaimWithoutAnAnswer: a member that finds out late that its claim has succeeded
+// may be taken for dead by then. It works on the slots only if nobody else has claimed them.
+func TestRingClaimWithoutAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCircle(t)
+		b := c.join("b", 0, true)
+		pass(5 * time.Second)
+		a := c.join("a", 0, true)
+		<-a.cutOff()
+		claims := make(chan struct{})
+		c.srv.On(apitest.Match{Verb: "update", Resource: "leases", Name: orders.Name, UserAgent: b.name}, func(w http.ResponseWriter, r *http.Request) {
+			close(claims)
+			a.link.set(fair)
+			pass(4 * time.Second) // a reads the table before b's claim reaches it
+			apitest.Continue(w, r)
+		}).Times(1)
+		<-claims
+		pass(30 * time.Second) // no two work on one slot, says circle
+		c.balanced(2)
+	})
+}
+
+// TestRingReleaseWithoutAnAnswer: a member whose release of some slots was applied, and
+// not answered, keeps the others.
+func TestRingReleaseWithoutAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCircle(t)
+		a := c.join("a", 0, true)
+		pass(5 * time.Second)
+		released := a.cutOff()
+		c.join("b", 0, true)
+		<-released
+		a.link.set(fair)
+		pass(8 * time.Second)
+		c.balanced(2)
+		if c.moves != 256+128 {
+			t.Errorf("%d slots changed hands, want those that b has", c.moves)
+		}
+	})
+}
+
+// TestRingOfARestoredServer: its table is an earlier one, in which a member owns slots that
+// another works on until it reads that table.
+func TestRingOfARestoredServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCircle(t)
+		c.join("a", 0, true)
+		pass(5 * time.Second)
+		backup := c.srv.Revision()
+		b := c.join("b", 0, true)
+		pass(20 * time.Second)
+		c.balanced(2)
+		b.link.set(severed)
+		c.srv.RestoreTo(backup)
+		c.mu.Lock()
+		c.tokens = [256]kube.Revision{} // they go back with the server
+		c.mu.Unlock()
+		pass(5 * time.Second)
+		b.link.set(fair)
+		pass(40 * time.Second)
+		c.balanced(2)
+	})
+}

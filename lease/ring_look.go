@@ -1,0 +1,51 @@
+package lease
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// sighting is the last observed state of a member's Lease, and when it was first observed.
+type sighting struct {
+	mark  string
+	since time.Time
+	lasts time.Duration
+}
+
+// look records which Leases have changed. dead are the owners and members that have stopped
+// by now, live are the other members.
+func (m *ringMember) look(f found, asked time.Time) (dead map[string]bool, live []string) {
+	now, dead := time.Now(), make(map[string]bool)
+	note := func(name, mark string, lasts time.Duration) bool {
+		s, known := m.seen[name]
+		if !known || s.mark != mark {
+			s = sighting{mark, now, lasts}
+			m.seen[name] = s
+		}
+		return asked.Sub(s.since) < max(m.options.Duration, s.lasts)
+	}
+	live = []string{m.name}
+	for name, o := range f.members {
+		switch {
+		case name == m.name:
+		case note(name, o.mark, seconds(o.record.Seconds)):
+			live = append(live, name)
+		default:
+			dead[name] = true
+		}
+	}
+	for _, name := range f.table.owners {
+		if _, exists := f.members[name]; name != "" && !exists && !note(name, "", m.seen[name].lasts) {
+			dead[name] = true
+		}
+	}
+	if f.table.object.uid == "" { // keep all: a deleted table may have had owners whose Leases are gone too
+		return dead, live
+	}
+	maps.DeleteFunc(m.seen, func(name string, _ sighting) bool {
+		_, exists := f.members[name]
+		return !exists && !slices.Contains(f.table.owners[:], name)
+	})
+	return dead, live
+}

@@ -1,0 +1,177 @@
+package manager
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"slices"
+	"sync"
+
+	"github.com/listwatch/listwatch/cache"
+)
+
+// part is a Runner of the Manager.
+type part struct {
+	Runner
+	optional bool // it may end
+
+	started bool          // guarded by Manager.mu
+	removed chan struct{} // closed by Remove
+	done    chan struct{} // closed when it has ended
+	err     error         // why it failed after it was removed; set before done is closed
+}
+
+// stage is parts that are started together. It is guarded by Manager.mu.
+type stage struct {
+	parts []*part
+	start func(*part) // starts a part that is added; nil = they do not run
+}
+
+// Add adds parts that always run: informers, groups, recorders. While the Manager runs they
+// are started at once, and /readyz depends on them too; when it stops they are not started
+// any more. Add panics if a part is nil, and while the Manager runs also if a controller
+// has the name of another one.
+func (m *Manager) Add(runners ...Runner) { m.add(&m.always, false, runners) }
+
+// AddLed adds parts that run only while this process leads, or always without an
+// Elector: controllers. Otherwise it is like Add.
+func (m *Manager) AddLed(runners ...Runner) { m.add(&m.led, false, runners) }
+
+// AddOptional adds parts that always run and may end: the Manager then logs the reason
+// and continues, and /readyz does not depend on them. Otherwise it is like Add.
+func (m *Manager) AddOptional(runners ...Runner) { m.add(&m.always, true, runners) }
+
+func (m *Manager) add(to *stage, optional bool, runners []Runner) {
+	for n, r := range runners {
+		if r == nil {
+			panic(fmt.Sprintf("manager: runner %d of %d that is added to the Manager is nil", n+1, len(runners)))
+		}
+		if isNil(r) {
+			panic(fmt.Sprintf("manager: runner %d of %d that is added to the Manager is a nil %T", n+1, len(runners), r))
+		}
+	}
+	m.mu.Lock()
+	running := m.running
+	m.mu.Unlock()
+	if running {
+		if err := m.checkNames(runners...); err != nil {
+			panic(err.Error())
+		}
+		m.prepare(runners...)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range runners {
+		p := &part{Runner: r, optional: optional, removed: make(chan struct{}), done: make(chan struct{})}
+		to.parts = append(slices.Clip(to.parts), p)
+		if to.start != nil {
+			to.start(p)
+		}
+	}
+	if len(m.led.parts) > 0 {
+		select {
+		case <-m.wanted:
+		default:
+			close(m.wanted)
+		}
+	}
+}
+
+// Remove stops a part and waits until it has ended, or ctx has: then it still runs. The
+// other parts continue. It returns the error with which the part failed while it was
+// stopped. A part of AddLed that does not run, and any part before Run, is only removed. A
+// runner runs once: to add it again, make another one.
+func (m *Manager) Remove(ctx context.Context, r Runner) error {
+	m.mu.Lock()
+	var p *part
+	for _, s := range []*stage{&m.always, &m.led} {
+		if n := slices.IndexFunc(s.parts, func(p *part) bool { return same(p.Runner, r) }); p == nil && n >= 0 {
+			p = s.parts[n]
+			s.parts = slices.Delete(slices.Clone(s.parts), n, n+1)
+		}
+	}
+	started := p != nil && p.started
+	m.mu.Unlock()
+	switch {
+	case p == nil:
+		return errors.New("manager: remove a part: the Manager does not have it")
+	case !started:
+		return nil
+	}
+	close(p.removed)
+	select {
+	case <-p.done:
+	case <-ctx.Done():
+		return fmt.Errorf("manager: remove %s: %w", nameOf(r), context.Cause(ctx))
+	}
+	if p.err != nil {
+		return fmt.Errorf("manager: remove %s: %w", nameOf(r), p.err)
+	}
+	return nil
+}
+
+// same reports whether a and b are one runner.
+func same(a, b Runner) bool {
+	return b != nil && reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.ValueOf(a).Comparable() && a == b
+}
+
+// begin starts the parts of s, and those that are added to it until ctx ends, in running.
+// all is the context that stop ends.
+func (m *Manager) begin(ctx, all context.Context, s *stage, stop context.CancelCauseFunc, running *sync.WaitGroup) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s.start = func(p *part) {
+		p.started = true
+		running.Go(func() { m.run(ctx, all, p, stop) })
+	}
+	for _, p := range s.parts {
+		s.start(p)
+	}
+	running.Go(func() { // as long as parts can be added
+		<-ctx.Done()
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		s.start = nil
+	})
+}
+
+// runners returns all parts.
+func (m *Manager) runners() (all []Runner) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range slices.Concat(m.always.parts, m.led.parts) {
+		all = append(all, p.Runner)
+	}
+	return all
+}
+
+// checkNames fails if two controllers have one name, of the parts and those that are to be
+// added: their logs and metrics could not be distinguished.
+func (m *Manager) checkNames(added ...Runner) error {
+	seen := make(map[string]bool)
+	for _, r := range append(m.runners(), added...) {
+		c, ok := r.(attacher)
+		if !ok {
+			continue
+		}
+		if seen[c.Name()] {
+			return fmt.Errorf("manager: two controllers have the name %q: each needs one of its own", c.Name())
+		}
+		seen[c.Name()] = true
+	}
+	return nil
+}
+
+// prepare passes parts what they need of the Manager before they run.
+func (m *Manager) prepare(runners ...Runner) {
+	for _, r := range runners {
+		if r, ok := r.(interface{ SetLogger(*slog.Logger) }); ok && m.o.Logger != nil {
+			r.SetLogger(m.o.Logger)
+		}
+		if r, ok := r.(interface{ DetectMutations(func(cache.Mutation)) }); ok && m.o.DetectMutations {
+			r.DetectMutations(m.mutation)
+		}
+	}
+}

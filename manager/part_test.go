@@ -1,0 +1,149 @@
+package manager_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
+	"github.com/listwatch/listwatch/controller"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/manager"
+)
+
+// start runs m, and returns what stops it and returns the error of Run.
+func start(t *testing.T, m *manager.Manager) (stop func() error) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- m.Run(ctx) }()
+	synctest.Wait()
+	return func() error {
+		cancel()
+		return <-done
+	}
+}
+
+// TestManagerAddsAndRemovesPartsWhileItRuns: parts begin when they are added, those of
+// AddLed when this process leads, and end when they are removed; the others continue, and
+// stop in order.
+func TestManagerAddsAndRemovesPartsWhileItRuns(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		m := manager.New(manager.Options{Elector: &elector{w: w}})
+		m.Add(&part{w: w, name: "early"})
+		stop := start(t, m)
+		wantNotes(t, w, "early begins")
+		<-time.After(time.Minute)
+		wantNotes(t, w) // no lease: nothing is to be led
+		led, second := &part{w: w, name: "led", stop: time.Second}, &part{w: w, name: "second"}
+		m.AddLed(led)
+		wantNotes(t, w)
+		<-time.After(2 * time.Second)
+		wantNotes(t, w, "lease acquired", "led begins")
+		m.AddLed(second)
+		wantNotes(t, w, "second begins")
+		late := &part{w: w, name: "late"}
+		m.Add(late)
+		wantNotes(t, w, "late begins")
+		for _, p := range []*part{late, led, second} {
+			if err := m.Remove(t.Context(), p); err != nil {
+				t.Error(err)
+			}
+			wantNotes(t, w, p.name+" ends")
+		}
+		if !m.Leading() {
+			t.Error("without a part it does not lead any more")
+		}
+		m.AddLed(&part{w: w, name: "third", stop: time.Second})
+		wantNotes(t, w, "third begins")
+		if err := stop(); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		wantNotes(t, w, "third ends", "lease released", "early ends")
+		m.Add(&part{w: w, name: "after the end"})
+		wantNotes(t, w)
+	})
+}
+
+// TestManagerReadinessOfPartsThatAreAdded: it depends on an informer that was added, and
+// not any more once that is removed.
+func TestManagerReadinessOfPartsThatAreAdded(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		w.On(apitest.Match{Resource: "secrets"}, faults.Answer(&kube.Status{Code: 403, Reason: "Forbidden", Message: "no"}))
+		w.put("x", "1")
+		ctl := noting(w, controller.Options[kube.Key]{})
+		m := manager.New(manager.Options{})
+		stop := start(t, m)
+		m.AddLed(ctl)
+		controller.For(ctl, w.maps)
+		m.Add(w.maps, w.secrets)
+		<-time.After(time.Minute)
+		wantNotes(t, w, "x=1")
+		if text := m.ReadyText(); !strings.Contains(text, "[-]informer of secrets") || !strings.Contains(text, "[+]controller maps") {
+			t.Errorf("ready:\n%s", text)
+		}
+		if err := m.Remove(t.Context(), w.secrets); err != nil {
+			t.Error(err)
+		}
+		if text := m.ReadyText(); !strings.HasSuffix(text, "\nok\n") {
+			t.Errorf("ready without it:\n%s", text)
+		}
+		if err := stop(); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+}
+
+// TestManagerRemove: what it returns for parts that fail, do not stop, or are not there.
+func TestManagerRemove(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		failing := &part{w: w, name: "failing", f: func(ctx context.Context) error { <-ctx.Done(); return errBroken }}
+		slow := &part{w: w, name: "slow", stop: time.Hour}
+		before := &part{w: w, name: "before"}
+		m := manager.New(manager.Options{StopTimeout: time.Minute})
+		m.Add(before, failing, slow)
+		if err := m.Remove(t.Context(), before); err != nil {
+			t.Error(err)
+		}
+		stop := start(t, m)
+		if err := m.Remove(t.Context(), failing); !errors.Is(err, errBroken) {
+			t.Errorf("Remove of a part that fails: %v", err)
+		}
+		if err := m.Remove(t.Context(), failing); err == nil {
+			t.Error("Remove twice")
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := m.Remove(ctx, slow); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Remove of a part that does not stop: %v", err)
+		}
+		if err := stop(); err == nil || !strings.Contains(err.Error(), "not stopped in 1m0s: controller slow") {
+			t.Errorf("Run: %v", err)
+		}
+		<-time.After(time.Hour)
+		w.notes()
+	})
+}
+
+// TestManagerEndsWithAPartThatWasAdded: as with one that was there before.
+func TestManagerEndsWithAPartThatWasAdded(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		m := manager.New(manager.Options{})
+		done := make(chan error)
+		go func() { done <- m.Run(t.Context()) }()
+		synctest.Wait()
+		m.AddOptional(&part{w: w, name: "optional", f: func(context.Context) error { return errBroken }})
+		synctest.Wait()
+		m.Add(&part{w: w, name: "needed", f: func(context.Context) error { return errBroken }})
+		if err := <-done; !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "needed") {
+			t.Errorf("Run: %v", err)
+		}
+		if got, want := panics(func() { m.AddLed(noting(w, controller.Options[kube.Key]{}), noting(w, controller.Options[kube.Key]{})) }), "two controllers have the name"; !strings.Contains(got, want) {
+			t.Errorf("panic %q, want %q", got, want)
+		}
+		w.notes()
+	})
+}

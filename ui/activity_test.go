@@ -1,0 +1,95 @@
+package ui
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+type changes struct {
+	Changes []struct {
+		Pos            int64
+		Op, Type, Name string
+	}
+	More bool
+}
+
+// names returns the objects of changes, and GAP for gaps of pods, once.
+func (c *changes) names() []string {
+	list := []string{}
+	for _, e := range c.Changes {
+		if e.Op != opGap {
+			list = append(list, e.Name)
+		} else if e.Type == "pods" && !slices.Contains(list, opGap) {
+			list = append(list, opGap)
+		}
+	}
+	return list
+}
+
+// TestChangesThatAFilterLeavesOut: -word leaves changes out, as in a list, of the changes
+// and of their histogram. A gap stays unless its type is left out: what is not known may
+// match.
+func TestChangesThatAFilterLeavesOut(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		p := w.open()
+		w.pod("web", "Pending")
+		w.pass(time.Second)
+		w.pod("gone", "Running")
+		w.pass(time.Second)
+		w.missed(now(), w.srv.CloseWatches)
+		w.srv.Put(kube.Nodes, `{"metadata":{"name":"node-1"}}`)
+		w.pass(time.Second)
+		for text, want := range map[string][]string{
+			"":              {"node-1", opGap, "web", "gone", "web"},
+			"-nodes":        {opGap, "web", "gone", "web"},
+			"shop -gone":    {opGap, "web", "web"},
+			"-pods":         {"node-1"},
+			"node":          {"node-1", opGap},
+			"-pods -NODE-1": {},
+		} {
+			var c changes
+			p.get("api/changes?types=pods,nodes&text="+url.QueryEscape(text), &c)
+			if diff := cmp.Diff(want, c.names()); diff != "" {
+				t.Errorf("%q (-want +got):\n%s", text, diff)
+			}
+		}
+		var a struct{ Buckets []counts }
+		p.get(fmt.Sprintf("api/activity?types=pods,nodes&buckets=1&text=-nodes&to=%d", now()+1), &a)
+		if diff := cmp.Diff([]counts{{2, 1, 0}}, a.Buckets); diff != "" {
+			t.Errorf("histogram (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestEarlierChangesOfOneMoment: a page of changes goes on before a position, so that more
+// changes of one millisecond than a page has are all shown.
+func TestEarlierChangesOfOneMoment(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		p := w.open()
+		want := []string{}
+		for n := range 25 {
+			w.pod(fmt.Sprint("pod-", n), "Running")
+			want = append([]string{fmt.Sprint("pod-", n)}, want...)
+		}
+		w.pass(time.Second)
+		at, got, before := now(), []string{}, int64(0)
+		for range 4 {
+			var c changes
+			p.get(fmt.Sprintf("api/changes?types=pods&limit=10&at=%d&before=%d", at, before), &c)
+			if got = append(got, c.names()...); !c.More {
+				break
+			}
+			before = c.Changes[len(c.Changes)-1].Pos
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,39 @@
+package watch
+
+import (
+	"context"
+	"time"
+
+	"github.com/listwatch/listwatch/internal/wait"
+)
+
+// Retry ends the pause before the next request if the last one did not reach the server,
+// except for a random time of at most Options.Backoff: a caller knows by another way that the
+// server is back. Otherwise it does nothing; a pause that the server requested is kept.
+func (w *Watcher[T]) Retry() {
+	select {
+	case w.retry <- struct{}{}:
+	default:
+	}
+}
+
+// await waits before the next request of s, and returns how long. See Watcher.Retry.
+func (p protocol) await(ctx context.Context, s *state, retry <-chan struct{}) (time.Duration, error) {
+	if s.wait <= 0 || !s.away {
+		return s.wait, wait.For(ctx, s.wait)
+	}
+	select {
+	case <-retry: // it was before this pause
+	default:
+	}
+	began := time.Now()
+	timer := time.NewTimer(s.wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-retry:
+		_ = wait.For(ctx, min(part(p.opts.Backoff, p.rnd()), s.wait-time.Since(began)))
+	}
+	return time.Since(began), context.Cause(ctx)
+}
