@@ -154,7 +154,7 @@ const armedEvents = 40
 
 // arm lets h handle the watch right after its next event.
 func arm(what string, h http.HandlerFunc) step {
-	return act("after the next event: "+what, func(s *stage) {
+	armed := act("after the next event: "+what, func(s *stage) {
 		s.update(func() {
 			s.armed = func(*entry) http.HandlerFunc {
 				s.armed = nil
@@ -162,6 +162,14 @@ func arm(what string, h http.HandlerFunc) step {
 			}
 		})
 	})
+	return func(ctx context.Context, s *stage) error {
+		// The client follows as soon as the last event of its collection was written; fire
+		// is called for that event after it.
+		if err := pause(settle)(ctx, s); err != nil {
+			return err
+		}
+		return armed(ctx, s)
+	}
 }
 
 // fire is called after each event of a watch.
