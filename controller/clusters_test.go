@@ -157,6 +157,7 @@ func TestClusters(t *testing.T) {
 		if err := f.clusters.Remove(t.Context(), "us"); err != nil {
 			t.Error(err)
 		}
+		synctest.Wait() // the server notices later
 		for _, r := range f.servers["us"].Requests() {
 			if r.End.IsZero() {
 				t.Errorf("after Remove %s is still requested", r.Path)
