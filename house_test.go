@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // This file holds the sizes of CONTRIBUTING.md, in every module: of files, functions
@@ -96,5 +97,37 @@ func TestSizes(t *testing.T) {
 		if !needed[what] {
 			t.Errorf("%s is no exception any more: remove it from the list", what)
 		}
+	}
+}
+
+// TestCommentsFitTheirLine: a line that is a comment has at most 100 columns, a tab
+// counting as four. Code, URLs, directives and what an example prints may be longer.
+func TestCommentsFitTheirLine(t *testing.T) {
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && (d.Name() == "testdata" || d.Name() == ".git") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		src, err := os.ReadFile(path)
+		if err != nil || bytes.HasPrefix(src, []byte("// Code generated")) {
+			return err
+		}
+		output := false // of an example, up to the end of its function
+		n := 0
+		for line := range strings.Lines(string(src)) {
+			n++
+			text, comment := strings.CutPrefix(strings.TrimLeft(line, "\t"), "// ")
+			output = comment && (output || strings.HasPrefix(strings.ToLower(text), "output:") || strings.HasPrefix(strings.ToLower(text), "unordered output:"))
+			width := utf8.RuneCountInString(strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", "    "))
+			if comment && !output && width > 100 && !strings.Contains(text, "://") {
+				t.Errorf("%s:%d: a comment of %d columns, want at most 100", path, n, width)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -33,8 +33,8 @@ type noted struct {
 
 // Requests returns all requests since the start or the last ForgetRequests, in the order of
 // arrival. The journal has 100,000 requests and 32 MiB at most, some 50,000 usual requests;
-// then the older half is dropped. The caller owns the slice; Query and Header are shared and must not
-// be modified.
+// then the older half is dropped. The caller owns the slice; Query and Header are shared
+// and must not be modified.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()

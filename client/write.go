@@ -110,9 +110,9 @@ func (c Collection[T]) Create(ctx context.Context, o T) (T, error) {
 //
 // Members that T does not have are kept: unless T holds all of an object (codec.Raw, or
 // [WriteOptions.Whole]), Update reads the object and applies the difference between its T
-// and o to it. The elements of a list are paired with the stored ones: by their keys if the API defines
-// them, as for containers and conditions, otherwise by a unique name, otherwise by
-// equality. If an element has members that T does not have, and it is not certain
+// and o to it. The elements of a list are paired with the stored ones: by their keys if the
+// API defines them, as for containers and conditions, otherwise by a unique name, otherwise
+// by equality. If an element has members that T does not have, and it is not certain
 // whether it was changed or removed, nothing is written and the error is an
 // *[AmbiguousError]. Types that have all members of the element, such as those of
 // k8s.io/api, never cause it.

@@ -180,8 +180,9 @@ func TestRing(t *testing.T) {
 }
 
 // TestRingModel plays what can happen to four members, by a seed: partitions, freezes,
-// kills, joins, outages, lost responses, deletions of Leases. No slot has two owners at any time, tokens
-// do not go back, and in each quiet time every slot is owned, by members that are balanced.
+// kills, joins, outages, lost responses, deletions of Leases. No slot has two owners at any
+// time, tokens do not go back, and in each quiet time every slot is owned, by members that
+// are balanced.
 func TestRingModel(t *testing.T) {
 	for seed := range *seeds + 2 {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// TestJQEndsWhereTheFilterDoesNot: the number and the bytes of its results are limited, and none is printed then.
+// TestJQEndsWhereTheFilterDoesNot: the number and the bytes of its results are limited, and
+// none is printed then.
 func TestJQEndsWhereTheFilterDoesNot(t *testing.T) {
 	code, err := JQCode("repeat(1)")
 	if err != nil {

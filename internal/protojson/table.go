@@ -13,8 +13,8 @@ import (
 //
 //	go run .
 //
-// in e2e/cmd/protobuf. A line "= core/v1 v1" begins a package and names its
-// apiVersion, - where it has no kinds; each other line is a message with its fields in the order of the
+// in e2e/cmd/protobuf. A line "= core/v1 v1" begins a package and names its apiVersion, -
+// where it has no kinds; each other line is a message with its fields in the order of the
 // JSON: NAME=NUMBER, flags, type.
 //
 // Before the message: + it is a kind; | it is no object, but the first of its

@@ -183,8 +183,8 @@ func (s *server) do(st step) (object map[string]any, warnings []string, err erro
 	return next, warnings, nil
 }
 
-// prepare notes the manager and then does what create and update strategies do. What code in kube-apiserver
-// adds to a new built-in object comes from the answer.
+// prepare notes the manager and then does what create and update strategies do. What code
+// in kube-apiserver adds to a new built-in object comes from the answer.
 func (s *server) prepare(next map[string]any, st step, w schema.Write) map[string]any {
 	s.Default(next)
 	if s.BuiltIn() && st.Do == "create" && s.answer["kind"] != "Status" {

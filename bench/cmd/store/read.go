@@ -63,8 +63,8 @@ func contests(what string, turns int, ours reader, theirs []reader, measure func
 	return out, nil
 }
 
-// readContests measures one goroutine that reads alone, 8 readers beside 1 writer that pauses, and beside one
-// that does not.
+// readContests measures one goroutine that reads alone, 8 readers beside 1 writer that
+// pauses, and beside one that does not.
 func (w *world) readContests(turns int, length time.Duration) ([]probe.Contest, error) {
 	ours, theirs := w.readers()
 	out, err := contests("Get, 1 reader alone", turns, ours, theirs, func(r reader) (probe.Side, error) {

@@ -98,8 +98,8 @@ func (s *Server) Command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Start starts the server after Stop, and waits until it takes connections. After a SIGKILL it refuses
-// to start until the last of its former processes has noticed.
+// Start starts the server after Stop, and waits until it takes connections. After a SIGKILL
+// it refuses to start until the last of its former processes has noticed.
 func (s *Server) Start() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

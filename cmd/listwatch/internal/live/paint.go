@@ -136,7 +136,8 @@ func clipTo(s string, width int) string {
 	return s[:n] + "…"
 }
 
-// wrapTo breaks s into at most so many lines, at spaces where there are some. It cuts the last line.
+// wrapTo breaks s into at most so many lines, at spaces where there are some. It cuts the
+// last line.
 func wrapTo(s string, width, most int) (lines []string) {
 	for len(lines) < most-1 && print.DisplayWidth(s) > width {
 		end, next, used := 0, 0, 0

@@ -156,7 +156,8 @@ func run(p *cli.Program, cmd *cobra.Command, names []string, o *flags) error {
 	return serve(cmd, &o.serving, o.basePath, t, pages...)
 }
 
-// historyFailed reports that the states in a folder are not written, or with nil that they are again.
+// historyFailed reports that the states in a folder are not written, or with nil that they
+// are again.
 func historyFailed(t *messages.Writer, folder string, err error) {
 	if err == nil {
 		t.Info("history", "states are written to "+folder+" again", "history written")

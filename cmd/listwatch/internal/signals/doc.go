@@ -1,2 +1,3 @@
-// Package signals ends the program by SIGINT, SIGTERM and SIGHUP: first in good order, then at once.
+// Package signals ends the program by SIGINT, SIGTERM and SIGHUP: first in good order, then
+// at once.
 package signals
