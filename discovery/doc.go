@@ -16,5 +16,6 @@
 //
 // An API is a snapshot: it is immutable, safe for concurrent use, and does not contain
 // CustomResourceDefinitions that are created later. A group whose server does not answer
-// is reported by [API.Broken] and does not affect the others.
+// is reported by [API.Broken] and does not affect the others: Fetch waits 5 seconds for
+// each of its versions in the legacy form, and 30 seconds for the next response.
 package discovery

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
@@ -28,6 +29,9 @@ const (
 	maxResources = 50_000   // resources of all group versions together
 	maxMessage   = 1 << 10  // bytes of the message of a Status that is kept
 	parallel     = 8        // requests at a time in the legacy form
+
+	patience    = 5 * time.Second  // for one group version in the legacy form
+	maxPatience = 30 * time.Second // for the next of them, while none responds
 )
 
 // FetchError means that the resources of a server could not be read.
@@ -201,8 +205,12 @@ func isAggregated(contentType string) bool {
 }
 
 // complete reads the versions that the legacy form only names. It fails if ctx ends; a
-// version that cannot be read keeps its error.
+// version that cannot be read, or that does not respond in time, keeps its error.
 func (p page) complete(ctx context.Context, f *fetcher) error {
+	reading, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	progress := time.AfterFunc(maxPatience, func() { cancel(client.ErrIdle) })
+	defer progress.Stop()
 	slots := make(chan struct{}, parallel)
 	var wg sync.WaitGroup
 	for i := range p.versions {
@@ -216,17 +224,25 @@ func (p page) complete(ctx context.Context, f *fetcher) error {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			v.resources, v.err = f.version(ctx, v)
+			if v.resources, v.err = f.version(reading, v); !errors.Is(v.err, client.ErrIdle) {
+				progress.Reset(maxPatience)
+			}
 		})
 	}
 	wg.Wait()
 	return context.Cause(ctx)
 }
 
-// version reads the resources of v.
+// version reads the resources of v. Its error is a client.ErrIdle if the response is not
+// complete in time.
 func (f *fetcher) version(ctx context.Context, v *version) ([]Resource, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, client.ErrIdle)
+	defer cancel()
 	d, err := f.get(ctx, v.path, acceptJSON, maxVersion, "")
-	if err != nil {
+	switch {
+	case err != nil && errors.Is(context.Cause(ctx), client.ErrIdle):
+		return nil, fmt.Errorf("GET %s%s: %w: no complete response within %v", f.c.Server(), v.path, client.ErrIdle, patience)
+	case err != nil:
 		return nil, brief(v.path, err)
 	}
 	f.mu.Lock()
