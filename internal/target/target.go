@@ -73,9 +73,11 @@ const most = 8
 
 // Wish is what the arguments ask for: types, each with the names in it.
 type Wish struct {
-	Types  []string
-	Broken func(map[string]error) // called with what [discovery.API.Broken] returns, where all types are asked for; may be nil
-	names  map[string][]string    // by type; none = all
+	Types []string
+	// Broken, which may be nil, is called with what [discovery.API.Broken] returns where all
+	// types are asked for, otherwise with the part of it that did not respond in time.
+	Broken func(map[string]error)
+	names  map[string][]string // by type; none = all
 }
 
 // Everything stands for all types that can be listed or watched.
@@ -177,10 +179,14 @@ func (w Wish) Targets(ctx context.Context, c *client.Client, namespace string, c
 
 // In returns what the types mean to server, which serves api.
 func (w Wish) In(api *discovery.API, server, namespace string, can Offered) ([]Target, error) {
-	if w.Everything() {
-		if w.Broken != nil {
-			w.Broken(api.Broken())
+	if w.Broken != nil {
+		broken := api.Broken()
+		if !w.Everything() { // a group that refuses costs nothing, one that does not respond some seconds
+			maps.DeleteFunc(broken, func(_ string, err error) bool { return !errors.Is(err, client.ErrIdle) })
 		}
+		w.Broken(broken)
+	}
+	if w.Everything() {
 		return everything(api, namespace, can)
 	}
 	var found []kube.Resource
