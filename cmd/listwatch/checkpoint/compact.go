@@ -6,22 +6,18 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
-)
 
-// A compaction writes .NAME.listwatch-DIGITS beside the file that it replaces: a hidden
-// name that a user would not choose.
-func temporary(base string) string { return "." + base + ".listwatch-" }
+	"github.com/listwatch/listwatch/internal/disk"
+)
 
 // compact replaces the file by one with the current entries only. After a crash at any
 // moment the path names the old or the new file. The buffer must be empty.
 func (f *File) compact() error {
-	next, err := os.CreateTemp(filepath.Dir(f.path), temporary(filepath.Base(f.path))+"*") // of mode 0600
+	next, err := disk.Beside(f.path)
 	if err != nil {
 		return fmt.Errorf("make a file beside it: %w", err)
 	}
@@ -117,41 +113,4 @@ func inOrder[K comparable](m map[K]span) []located[K] {
 	}
 	slices.SortFunc(all, func(a, b located[K]) int { return cmp.Compare(a.at, b.at) })
 	return all
-}
-
-// leftovers returns the files of processes that were killed during a compaction.
-func (f *File) leftovers() (names []string) {
-	dir, base := filepath.Split(f.path)
-	if dir == "" {
-		dir = "."
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return nil
-	}
-	defer d.Close() // it is only read
-	for {
-		entries, err := d.ReadDir(1000)
-		for _, e := range entries {
-			digits, ok := strings.CutPrefix(e.Name(), temporary(base))
-			if ok && digits != "" && strings.Trim(digits, "0123456789") == "" && e.Type().IsRegular() && ours(filepath.Join(dir, e.Name())) {
-				names = append(names, filepath.Join(dir, e.Name()))
-			}
-		}
-		if err != nil || errors.Is(err, io.EOF) {
-			return names
-		}
-	}
-}
-
-// ours reports whether a file is empty or begins as a checkpoint does.
-func ours(path string) bool {
-	file, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer file.Close() // it is only read
-	b := make([]byte, len(magic))
-	n, err := io.ReadFull(file, b)
-	return (err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) && strings.HasPrefix(magic, string(b[:n]))
 }

@@ -95,9 +95,7 @@ func lock(path string) (*File, error) {
 
 // open loads the file and makes sure that it can be written.
 func (f *File) open(id Identity) ([]State, error) {
-	for _, left := range f.leftovers() {
-		_ = os.Remove(left) // it will be tried again
-	}
+	disk.RemoveLeftovers(f.path, magic)
 	fi, err := f.file.Stat()
 	if err != nil {
 		return nil, err
