@@ -31,10 +31,16 @@ func crashed(t *testing.T, dir string) string {
 // TestJournalDeliversTheDeletionOfWhatWasNewSinceTheSnapshot: objects were delivered, the
 // process was killed before it saved them, they went, and history with them.
 func TestJournalDeliversTheDeletionOfWhatWasNewSinceTheSnapshot(t *testing.T) {
+	for _, file := range []string{"/maps", "/./maps", "//maps"} { // however the path is written
+		t.Run(file, func(t *testing.T) { deliversDeletionsOf(t, file) })
+	}
+}
+
+func deliversDeletionsOf(t *testing.T, file string) {
 	dir := t.TempDir()
 	inWorld(t, func(t *testing.T, w *world) {
 		at := func(dir string) cache.Snapshot {
-			return cache.Snapshot{Path: filepath.Join(dir, "maps"), Cluster: "c1", Every: time.Hour}
+			return cache.Snapshot{Path: dir + file, Cluster: "c1", Every: time.Hour}
 		}
 		w.put("a", "old", "1")
 		w.put("a", "renewed", "1")

@@ -98,8 +98,8 @@ func setAside(path string, why error) (string, error) {
 	return aside, why
 }
 
-// siblings returns the files whose names begin with path+infix, sorted: the oldest
-// first if a time follows.
+// siblings returns the files that are called path+infix and more, sorted: the oldest
+// first if a time follows. They begin as path is written, be it ./x.
 func siblings(path, infix string) []string {
 	dir, base := filepath.Dir(path), filepath.Base(path)
 	entries, err := os.ReadDir(dir)
@@ -109,7 +109,7 @@ func siblings(path, infix string) []string {
 	var names []string
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), base+infix) {
-			names = append(names, filepath.Join(dir, e.Name()))
+			names = append(names, path+strings.TrimPrefix(e.Name(), base))
 		}
 	}
 	slices.Sort(names)
