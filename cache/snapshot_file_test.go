@@ -167,7 +167,7 @@ func files(t *testing.T, path string) []string {
 	var names []string
 	for _, e := range entries {
 		name := e.Name()
-		if before, _, found := strings.Cut(name, ".bad-"); found {
+		if before, at, found := strings.Cut(name, ".bad-"); found && len(at) > len("20060102T150405") {
 			name = before + ".bad-time"
 		}
 		names = append(names, name)

@@ -16,16 +16,15 @@ import (
 // WriteFile replaces the file at path by s, as a whole: after a crash at any time, even
 // of the machine, it is the old or the new one. Only its owner can read it.
 func (s *Snapshot[T]) WriteFile(path string) error {
-	dir, base := filepath.Dir(path), filepath.Base(path)
-	if err := s.replaceFile(path, dir, base); err != nil {
+	if err := s.replaceFile(path); err != nil {
 		return err
 	}
-	return disk.SyncDir(dir)
+	return disk.SyncDir(filepath.Dir(path))
 }
 
 // replaceFile writes a temporary file beside path and renames it.
-func (s *Snapshot[T]) replaceFile(path, dir, base string) (err error) {
-	f, err := os.CreateTemp(dir, base+temporaryInfix+"*") // of mode 0600
+func (s *Snapshot[T]) replaceFile(path string) (err error) {
+	f, err := disk.Beside(path)
 	if err != nil {
 		return err
 	}
@@ -46,11 +45,11 @@ func (s *Snapshot[T]) replaceFile(path, dir, base string) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// Suffixes of the path of a snapshot.
+// A file that is set aside is called after the time at which it is.
 const (
-	temporaryInfix = ".tmp-" // being written
-	badInfix       = ".bad-" // set aside
-	keepBad        = 3
+	badInfix = ".bad-"
+	badTime  = "20060102T150405.000000000Z"
+	keepBad  = 3
 )
 
 // ReadFile is Read from a file, which it sets aside if it cannot be used. It also
@@ -68,9 +67,7 @@ func ReadFile[T kube.Object](path string, b Identity, decode func([]byte) (T, er
 }
 
 func readFile[T kube.Object](path string, b Identity, decode func([]byte) (T, error), put func(Record[T]) bool) (none Loaded[T], err error) {
-	for _, left := range siblings(path, temporaryInfix) {
-		_ = os.Remove(left) // the next call tries again
-	}
+	disk.RemoveLeftovers(path, magic)
 	switch fi, err := os.Stat(path); {
 	case err != nil:
 		return none, err
@@ -87,11 +84,14 @@ func readFile[T kube.Object](path string, b Identity, decode func([]byte) (T, er
 
 // setAside renames the file at path. If that fails, it joins the error to why.
 func setAside(path string, why error) (string, error) {
-	aside := path + badInfix + time.Now().UTC().Format("20060102T150405.000000000Z")
+	aside := path + badInfix + time.Now().UTC().Format(badTime)
 	if err := os.Rename(path, aside); err != nil {
 		return "", errors.Join(why, err)
 	}
-	all := siblings(path, badInfix)
+	all := slices.DeleteFunc(siblings(path, badInfix), func(name string) bool {
+		_, err := time.Parse(badTime, strings.TrimPrefix(name, path+badInfix))
+		return err != nil
+	})
 	for _, old := range all[:max(0, len(all)-keepBad)] {
 		_ = os.Remove(old) // the next call tries again
 	}
