@@ -165,8 +165,9 @@ func (j *Journal[T]) files() (list []journalFile) {
 
 // Read returns the records of the files of earlier processes, the oldest first, and the
 // errors of files that cannot be used. Those are set aside, after the readable records
-// were copied to a new file. Files before number first are in the snapshot: the process
-// was killed before it could remove them.
+// were copied to a new file; if they cannot be copied, the file stays for the next start.
+// Files before number first are in the snapshot: the process was killed before it could
+// remove them.
 func (j *Journal[T]) Read(first int, decode func([]byte) (T, error)) (records []Record[T], errs []error) {
 	j.Number = max(j.Number, first)
 	files := j.files()
@@ -185,7 +186,9 @@ func (j *Journal[T]) Read(first int, decode func([]byte) (T, error)) (records []
 			if keep := j.Write(some); keep != nil {
 				errs = append(errs, keep)
 			}
-			bad.Aside, err = setAside(f.name, err)
+			if len(some) == 0 || !j.failed {
+				bad.Aside, err = setAside(f.name, err)
+			}
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("read journal of %s from %s: %w", j.identity.Resource, f.name, err))

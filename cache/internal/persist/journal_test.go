@@ -1,0 +1,83 @@
+package persist
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/kube"
+)
+
+type gauge struct {
+	kube.Meta `json:"metadata"`
+	Value     float64 `json:"value"`
+}
+
+// TestJournalThatIsDamagedStaysIfItsRecordsCannotBeCopied: the next start needs them.
+func TestJournalThatIsDamagedStaysIfItsRecordsCannotBeCopied(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "gauges")
+	identity := Identity{Cluster: "c1", Resource: kube.Resource{Group: "example.com", Version: "v1", Plural: "gauges"}}
+	journal := func() *Journal[gauge] {
+		j := NewJournal[gauge](path, identity)
+		var err error
+		if j.Header, err = NewHeader[gauge](identity); err != nil {
+			t.Fatal(err)
+		}
+		return j
+	}
+	names := func(records []Record[gauge]) (names []string) {
+		for _, r := range records {
+			names = append(names, r.Key.Name)
+		}
+		return names
+	}
+	for n, pair := range [][]string{{"a", "b"}, {"c", "d"}} {
+		j := journal()
+		j.Number = n + 1
+		for _, name := range pair {
+			if err := j.Write([]Record[gauge]{{Key: kube.Key{Name: name}, Object: gauge{Meta: kube.Meta{Name: name}}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		j.End()
+		file := j.name(j.Number)
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b[len(b)-20] ^= 1
+		if err := os.WriteFile(file, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asNone := func(b []byte) (gauge, error) { // JSON has no such number, so it cannot be written
+		g, err := codec.Decode[gauge](b)
+		g.Value = math.NaN()
+		return g, err
+	}
+	for _, start := range []struct {
+		decode func([]byte) (gauge, error)
+		aside  bool
+		errs   int
+	}{{asNone, false, 3}, {codec.Decode[gauge], true, 2}, {codec.Decode[gauge], false, 0}} {
+		j := journal()
+		records, errs := j.Read(0, start.decode)
+		j.End()
+		if diff := cmp.Diff([]string{"a", "c"}, names(records)); diff != "" {
+			t.Errorf("records (-want +got):\n%s", diff)
+		}
+		moved := slices.ContainsFunc(errs, func(err error) bool {
+			bad := (*Error)(nil)
+			return errors.As(err, &bad) && bad.Aside != ""
+		})
+		if len(errs) != start.errs || moved != start.aside {
+			t.Errorf("moved %t, %q", moved, errs)
+		}
+	}
+}
