@@ -52,17 +52,24 @@ func (m *Manager) add(to *stage, optional bool, runners []Runner) {
 			panic(fmt.Sprintf("manager: runner %d of %d that is added to the Manager is a nil %T", n+1, len(runners), r))
 		}
 	}
-	m.mu.Lock()
-	running := m.running
-	m.mu.Unlock()
-	if running {
-		if err := m.checkNames(runners...); err != nil {
-			panic(err.Error())
-		}
-		m.prepare(runners...)
+	if m.append(to, optional, runners, false) { // Run prepares them
+		return
 	}
+	if err := m.checkNames(runners...); err != nil {
+		panic(err.Error())
+	}
+	m.prepare(runners...)
+	m.append(to, optional, runners, true)
+}
+
+// append adds parts to a stage. It returns false if they must be prepared before, because
+// Run was called.
+func (m *Manager) append(to *stage, optional bool, runners []Runner, prepared bool) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.running && !prepared {
+		return false
+	}
 	for _, r := range runners {
 		p := &part{Runner: r, optional: optional, removed: make(chan struct{}), done: make(chan struct{})}
 		to.parts = append(slices.Clip(to.parts), p)
@@ -77,6 +84,7 @@ func (m *Manager) add(to *stage, optional bool, runners []Runner) {
 			close(m.wanted)
 		}
 	}
+	return true
 }
 
 // Remove stops a part and waits until it has ended, or ctx has: then it still runs. The
