@@ -6,18 +6,19 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode"
 
 	jsoniter "github.com/json-iterator/go"
 )
 
 // A jsonField is a field of a struct in the rules of encoding/json.
 type jsonField struct {
-	name       string
-	typ        reflect.Type
-	depth      int // number of structs that it is embedded in
-	tagged     bool
-	quoted     bool // has the option string
-	unexported bool // an unexported struct embedded with a name: only encoding/json decodes it
+	name     string
+	typ      reflect.Type
+	depth    int // number of structs that it is embedded in
+	tagged   bool
+	quoted   bool // has the option string
+	standard bool // only encoding/json decodes it: an unexported struct embedded with a name, or a name in the tag that is ignored
 }
 
 // fieldsOf returns the fields of the struct t by the rules of encoding/json: among
@@ -65,6 +66,10 @@ func collectFields(t reflect.Type, depth int, outer map[reflect.Type]bool) []jso
 	for f := range t.Fields() {
 		tag := f.Tag.Get("json")
 		name, options, _ := strings.Cut(tag, ",")
+		ignored := !validName(name)
+		if ignored {
+			name = ""
+		}
 		inner := f.Type
 		if f.Anonymous && inner.Kind() == reflect.Pointer {
 			inner = inner.Elem()
@@ -75,7 +80,7 @@ func collectFields(t reflect.Type, depth int, outer map[reflect.Type]bool) []jso
 		case f.Anonymous && name == "" && inner.Kind() == reflect.Struct:
 			all = append(all, collectFields(inner, depth+1, outer)...)
 		case f.IsExported() || f.Type.Kind() == reflect.Struct:
-			all = append(all, jsonField{cmp.Or(name, f.Name), f.Type, depth, name != "", strings.Contains(","+options+",", ",string,"), !f.IsExported()})
+			all = append(all, jsonField{cmp.Or(name, f.Name), f.Type, depth, name != "", strings.Contains(","+options+",", ",string,"), ignored || !f.IsExported()})
 		}
 	}
 	return all
@@ -107,10 +112,18 @@ func standardOnly(t reflect.Type, seen map[reflect.Type]bool) bool {
 	case reflect.Struct:
 		fields, hidden := fieldsOf(t)
 		return hidden || slices.ContainsFunc(fields, func(f jsonField) bool {
-			return f.quoted || f.unexported || !plainName(f.name) || standardOnly(f.typ, seen)
+			return f.quoted || f.standard || !plainName(f.name) || standardOnly(f.typ, seen)
 		})
 	}
 	return false
+}
+
+// validName reports whether encoding/json uses name, of a tag; otherwise it uses that of
+// the field.
+func validName(name string) bool {
+	return !strings.ContainsFunc(name, func(c rune) bool {
+		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", c)
+	})
 }
 
 // plainName reports whether every decoder accepts a tag with this name.

@@ -116,7 +116,7 @@ func newPlans(t reflect.Type, begun map[reflect.Type]plan) (fields plans, all bo
 		switch {
 		case f.Anonymous && (name == "" || !f.IsExported()), // its fields are those of t
 			options != "" && options != "omitempty" && options != "omitzero",
-			name == "-" && tag != "-", f.Name[0] >= 0x80, // decoders differ
+			name == "-" && tag != "-", f.Name[0] >= 0x80, !validName(name), // decoders differ
 			i >= 64: // more than field has bits for
 			return nil, false
 		case tag == "-", !f.IsExported():

@@ -163,6 +163,25 @@ func TestDecodeFillsAnUnexportedStructThatIsEmbeddedUnderAName(t *testing.T) {
 	}
 }
 
+// TestDecodeIgnoresANameThatATagMustNotHave, as encoding/json does.
+func TestDecodeIgnoresANameThatATagMustNotHave(t *testing.T) {
+	type odd struct {
+		Plain string `json:"plain"`
+		//lint:ignore SA5008 the name is ignored, as encoding/json does
+		Quote   int `json:"it's,omitempty"`
+		Escaped struct {
+			//lint:ignore SA5008 the same
+			Deep int `json:"a\\b"`
+		} `json:"ok!"`
+	}
+	for _, b := range []string{
+		`{"Quote":1,"plain":"a"}`, `{"it's":1}`, `{"Quote":"x"}`, `{"ok!":{"Deep":1}}`, `{"ok!":{"a\\b":1}}`, `{"Escaped":{"Deep":1}}`,
+	} {
+		asStandard[odd](t, b)
+		asStandard[map[string]odd](t, `{"a":`+b+`}`)
+	}
+}
+
 // TestArrayIsNeverFilledBeyondItsEnd: json-iterator writes the first element of an
 // array that has none into the memory behind it, and leaves what a second member of the
 // same name does not fill.
