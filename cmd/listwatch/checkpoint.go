@@ -79,12 +79,12 @@ type keeper struct {
 }
 
 // keep opens the checkpoint; nil without one.
-func (s *session) keep(ctx context.Context) (_ *keeper, err error) {
+func (s *session) keep() (_ *keeper, err error) {
 	c := &s.flags.checkpointing
 	if c.file == "" {
 		return nil, nil
 	}
-	id, err := s.identity(ctx)
+	id, err := s.identity()
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // identity returns what the checkpoint must be of.
-func (s *session) identity(ctx context.Context) (id checkpoint.Identity, err error) {
+func (s *session) identity() (id checkpoint.Identity, err error) {
 	id.Form = s.output.form(s.targets)
 	for _, l := range s.late {
 		id.Late = append(id.Late, l.Name)
@@ -26,13 +26,7 @@ func (s *session) identity(ctx context.Context) (id checkpoint.Identity, err err
 	for _, name := range slices.Sorted(maps.Keys(s.clusters)) {
 		uid := checkpoint.Late
 		if !slices.Contains(id.Late, name) {
-			err := s.flags.reach(ctx, s.talk, name, func() (err error) {
-				uid, err = clusterUID(ctx, s.clusters[name])
-				return err
-			})
-			if err != nil {
-				return id, err
-			}
+			uid = s.clusters[name].UID
 		}
 		servers, uids = append(servers, s.clusters[name].Client.Server()), append(uids, uid)
 	}
@@ -40,18 +34,20 @@ func (s *session) identity(ctx context.Context) (id checkpoint.Identity, err err
 	return s.withStreams(id, s.targets)
 }
 
-// clusterUID returns the UID of c, or checkpoint.Unread.
-func clusterUID(ctx context.Context, c connect.Cluster) (string, error) {
+// identify sets the UID of c: checkpoint.Unread if it may not be read.
+func identify(ctx context.Context, c *connect.Cluster) error {
 	uid, err := cache.ClusterID(ctx, c.Client)
 	switch {
 	case err == nil:
-		return uid, nil
+		c.UID = uid
 	case ctx.Err() != nil:
-		return "", context.Cause(ctx)
+		return context.Cause(ctx)
 	case errors.Is(err, kube.ErrForbidden), errors.Is(err, kube.ErrNotFound), errors.Is(err, kube.ErrUnauthorized):
-		return checkpoint.Unread, nil
+		c.UID = checkpoint.Unread
+	default:
+		return exit.Failed(err) // the next run might know it, and refuse the file
 	}
-	return "", exit.Failed(err) // the next run might know it, and refuse the file
+	return nil
 }
 
 // withStreams returns id with the streams of ts behind its own.
@@ -80,7 +76,7 @@ func (s *session) withStreams(id checkpoint.Identity, ts []target.Target) (check
 
 // admit is add for the targets of a late cluster. The checkpoint is the printer's, so that
 // it is done there, between two batches.
-func (s *session) admit(ctx context.Context, name, uid string, ts []target.Target, records chan<- record.Record) ([]follower, error) {
+func (s *session) admit(ctx context.Context, c connect.Cluster, ts []target.Target, records chan<- record.Record) ([]follower, error) {
 	var added []follower
 	var err error
 	done := make(chan struct{})                                 // closed once they are set
@@ -89,7 +85,7 @@ func (s *session) admit(ctx context.Context, name, uid string, ts []target.Targe
 		if ctx.Err() != nil || s.kept.amid {
 			return // the run ends
 		}
-		if err = s.kept.admit(s, name, uid, ts); err != nil {
+		if err = s.kept.admit(s, c, ts); err != nil {
 			return
 		}
 		for _, t := range ts {
@@ -114,8 +110,8 @@ func (s *session) admit(ctx context.Context, name, uid string, ts []target.Targe
 	}
 }
 
-// admit adds the streams of ts, of the cluster called name, to the checkpoint.
-func (k *keeper) admit(s *session, name, uid string, ts []target.Target) error {
+// admit adds the streams of ts, of the cluster c, to the checkpoint.
+func (k *keeper) admit(s *session, c connect.Cluster, ts []target.Target) error {
 	k.commit = true
 	if err := k.done(); err != nil {
 		return err
@@ -125,9 +121,9 @@ func (k *keeper) admit(s *session, name, uid string, ts []target.Target) error {
 		return err
 	}
 	uids := strings.Fields(id.Cluster)
-	uids[slices.Index(slices.Sorted(maps.Keys(s.clusters)), name)] = uid
+	uids[slices.Index(slices.Sorted(maps.Keys(s.clusters)), c.Name)] = c.UID
 	id.Cluster = strings.Join(uids, " ")
-	id.Late = slices.DeleteFunc(slices.Clone(id.Late), func(late string) bool { return late == name })
+	id.Late = slices.DeleteFunc(slices.Clone(id.Late), func(late string) bool { return late == c.Name })
 	states, err := k.file.Admit(id)
 	switch {
 	case errors.Is(err, checkpoint.ErrForeign):

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -166,4 +167,40 @@ func TestLateClusterIsAnother(t *testing.T) {
 			t.Errorf("exit code %d, want %d\n%s", code, exit.CodeForeign, p.stderr.take())
 		}
 	})
+}
+
+// TestClusterDiesBeforeItIsIdentified: a cluster that lists its types, and then does not
+// respond when the checkpoint needs its UID, is late as one that never responded.
+func TestClusterDiesBeforeItIsIdentified(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		door   apitest.Door
+		within time.Duration
+	}{
+		{"refusing", apitest.Refusing, time.Second},
+		{"silent", apitest.Hanging, 10 * time.Second},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := t.TempDir()
+			synctest.Test(t, func(t *testing.T) {
+				p := newPair(t, dir)
+				p.put(p.east, "a", 1)
+				p.put(p.west, "b", 1)
+				args := []string{"watch", "configmaps", "-o", "ndjson", "--events", onlyObjects, "--checkpoint", filepath.Join(dir, "state")}
+				for run, comes := range [][]string{{"west ADDED b"}, {"west MODIFIED b"}} {
+					p.put(p.west, "b", run+1)
+					p.put(p.east, "a", run+1)
+					p.west.On(apitest.Match{Verb: "get", Resource: "namespaces"}, faults.Down(test.door, 5*time.Minute)).Times(1)
+					stop := p.start(args...)
+					<-time.After(test.within)
+					p.expect("while west is away", map[int]string{0: "east ADDED a", 1: "east MODIFIED a"}[run])
+					<-time.After(10 * time.Minute)
+					p.expect("when west is back", comes...)
+					if code := stop(); code != 0 {
+						t.Errorf("exit code %d\n%s", code, p.stderr.take())
+					}
+				}
+			})
+		})
+	}
 }

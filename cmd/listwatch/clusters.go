@@ -26,8 +26,11 @@ type reached struct {
 type lateCluster struct {
 	connect.Cluster
 	err      error
-	discover func(context.Context) ([]target.Target, error)
+	discover discovering
 }
+
+// discovering returns what a run follows in a cluster. It may set the UID of the cluster.
+type discovering func(context.Context, *connect.Cluster) ([]target.Target, error)
 
 func (r *reached) close() {
 	for _, c := range r.clusters {
@@ -50,7 +53,7 @@ var errSilent = fmt.Errorf("no response %s after that of another cluster", silen
 // reach calls discover for all clusters concurrently. If there are several, a cluster that
 // cannot be reached is late; any other error ends the run. With hasty, a cluster is also late
 // if it has not responded within silence after the first response.
-func reach(ctx context.Context, clusters []connect.Cluster, hasty bool, discover func(context.Context, connect.Cluster) ([]target.Target, error)) (*reached, error) {
+func reach(ctx context.Context, clusters []connect.Cluster, hasty bool, discover discovering) (*reached, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	giveUp := sync.OnceFunc(func() {
@@ -65,16 +68,18 @@ func reach(ctx context.Context, clusters []connect.Cluster, hasty bool, discover
 	r := &reached{clusters: map[string]connect.Cluster{}}
 	found, errs := make([][]target.Target, len(clusters)), make([]error, len(clusters))
 	var asking sync.WaitGroup
-	for i, c := range clusters {
-		r.clusters[c.Name] = c
+	for i := range clusters {
 		asking.Go(func() {
-			if found[i], errs[i] = discover(ctx, c); errs[i] == nil && hasty {
+			if found[i], errs[i] = discover(ctx, &clusters[i]); errs[i] == nil && hasty {
 				giveUp()
 			}
 		})
 	}
 	asking.Wait()
 	silent := errors.Is(context.Cause(ctx), errSilent)
+	for _, c := range clusters {
+		r.clusters[c.Name] = c
+	}
 	for i, c := range clusters {
 		switch err := errs[i]; {
 		case silent && (errors.Is(err, context.Canceled) || errors.Is(err, errSilent)):
@@ -116,10 +121,7 @@ func (s *session) join(ctx context.Context, l lateCluster, records chan<- record
 			return nil // the streams return the reason
 		}
 		var ts []target.Target
-		var uid string
-		if ts, err = l.discover(ctx); err == nil && s.kept != nil {
-			uid, err = clusterUID(ctx, l.Cluster)
-		}
+		ts, err = l.discover(ctx, &l.Cluster)
 		if ctx.Err() != nil {
 			return nil // the streams return the reason
 		}
@@ -128,7 +130,7 @@ func (s *session) join(ctx context.Context, l lateCluster, records chan<- record
 		}
 		s.monitor.Absent(l.Name, "")
 		if s.kept != nil {
-			added, err := s.admit(ctx, l.Name, uid, ts, records)
+			added, err := s.admit(ctx, l.Cluster, ts, records)
 			for _, f := range added {
 				begin(f)
 			}

@@ -37,7 +37,7 @@ func TestSilentClusterDoesNotHoldTheOthers(t *testing.T) {
 					clusters = append(clusters, connect.Cluster{Name: name})
 				}
 				begin := time.Now()
-				r, err := reach(t.Context(), clusters, tt.hasty, func(ctx context.Context, c connect.Cluster) ([]target.Target, error) {
+				r, err := reach(t.Context(), clusters, tt.hasty, func(ctx context.Context, c *connect.Cluster) ([]target.Target, error) {
 					switch c.Name {
 					case "silent":
 						ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, context.DeadlineExceeded)

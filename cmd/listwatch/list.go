@@ -120,8 +120,8 @@ func runList(p *cli.Program, cmd *cobra.Command, args []string, o *listFlags) er
 		return err
 	}
 	defer done()
-	found, err := reach(cmd.Context(), clusters, false, func(ctx context.Context, c connect.Cluster) ([]target.Target, error) {
-		return w.Targets(ctx, c, &o.connection.Namespaces, o.selection.All, (*served.Types).Known, target.ToList)
+	found, err := reach(cmd.Context(), clusters, false, func(ctx context.Context, c *connect.Cluster) ([]target.Target, error) {
+		return w.Targets(ctx, *c, &o.connection.Namespaces, o.selection.All, (*served.Types).Known, target.ToList)
 	})
 	defer found.close()
 	if err != nil {

@@ -83,7 +83,7 @@ type follower interface {
 
 func (s *session) run(ctx context.Context, p *cli.Program) (err error) {
 	defer s.folder.Flush()
-	if s.kept, err = s.keep(ctx); err != nil {
+	if s.kept, err = s.keep(); err != nil {
 		return err
 	}
 	if s.kept != nil {

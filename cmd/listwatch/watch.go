@@ -177,8 +177,12 @@ func (o *watchFlags) session(ctx context.Context, t *messages.Writer, w objects.
 		can = target.ToList
 	}
 	w.Missing = messages.NewMissing(t)
-	discover := func(ctx context.Context, c connect.Cluster) ([]target.Target, error) {
-		return w.Targets(ctx, c, &o.connection.Namespaces, o.selection.All, (*served.Types).Now, can) // a first request that fails ends the run
+	discover := func(ctx context.Context, c *connect.Cluster) ([]target.Target, error) {
+		ts, err := w.Targets(ctx, *c, &o.connection.Namespaces, o.selection.All, (*served.Types).Now, can) // a first request that fails ends the run
+		if err == nil && o.checkpointing.file != "" {
+			err = identify(ctx, c)
+		}
+		return ts, err
 	}
 	whole := o.once || out.verdict != nil // needs all clusters from the beginning
 	var found *reached
@@ -206,15 +210,15 @@ func (o *watchFlags) session(ctx context.Context, t *messages.Writer, w objects.
 	out.noteRedaction(t, targets)
 	out.format.Kinds = target.SeveralTypes(targets) || o.reporting.columns.ShowKind
 	out.format.Namespaces = o.selection.All || target.SeveralNamespaces(targets)
-	for i, l := range found.late {
-		found.late[i].discover = func(ctx context.Context) ([]target.Target, error) { return discover(ctx, l.Cluster) }
+	for i := range found.late {
+		found.late[i].discover = discover
 	}
 	s := &session{flags: o, clusters: found.clusters, late: found.late, talk: t, folder: messages.NewFolder(t), output: out, targets: targets, monitor: mon}
 	s.memory.limit = o.memory << 20
 	if w.Wish.Everything() {
 		s.discover = func(ctx context.Context) (all []target.Target, err error) {
-			for _, c := range clusters {
-				ts, e := discover(ctx, c)
+			for i := range clusters {
+				ts, e := discover(ctx, &clusters[i])
 				all, err = append(all, ts...), cmp.Or(err, e)
 			}
 			return all, err

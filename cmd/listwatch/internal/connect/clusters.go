@@ -56,6 +56,7 @@ type Cluster struct {
 	Client *client.Client
 	Config *config.Config
 	Types  *served.Types
+	UID    string // of a run with a checkpoint: it identifies the cluster
 }
 
 // LoadAll is Load for each context. The caller closes the clients' connections.
@@ -79,7 +80,7 @@ func (c *Flags) LoadAll(p *cli.Program, t *messages.Writer) ([]Cluster, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, Cluster{name, cl, cfg, c.Types(p, cl, cfg)})
+		all = append(all, Cluster{Name: name, Client: cl, Config: cfg, Types: c.Types(p, cl, cfg)})
 	}
 	return all, nil
 }
