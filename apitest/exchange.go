@@ -136,10 +136,9 @@ func ExchangeOf(r *http.Request) *Exchange {
 	return x
 }
 
-// Continue, called by a handler of [Server.On], continues with the next fault and
-// finally with the normal response, or, after an event, with the stream. It may be
-// called once, with a ResponseWriter of the caller, whose header only is used for a
-// watch.
+// Continue, called by a handler of [Server.On], continues with the next fault and finally
+// with the normal response, or, after an event, with the stream. It may be called once. w
+// may be a ResponseWriter that wraps the handler's; of a watch only its header is used.
 func Continue(w http.ResponseWriter, r *http.Request) {
 	x, ok := r.Context().Value(exchangeKey{}).(*Exchange)
 	if !ok || x.next == nil {

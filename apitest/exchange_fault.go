@@ -20,7 +20,7 @@ type Quirks struct {
 	MetadataLast        bool          // a list has its metadata after its items
 	EmptyPage           bool          // a list has no items, and a continue token that brings them
 	IgnoreInitialEvents bool          // sendInitialEvents of a watch is ignored
-	IgnoreShard         bool          // shardSelector is ignored; once a watch runs, from then on
+	IgnoreShard         bool          // shardSelector is ignored; if set within a watch, for its later events
 	NoInitialEventsEnd  bool          // the bookmark at the end of the initial events is left out
 	Revision            kube.Revision // a list shows this revision; "" = as requested
 }

@@ -8,7 +8,7 @@ import (
 
 // Match selects requests. Empty fields match everything.
 type Match struct {
-	Verb      string // list, watch, get, create, update, delete, deletecollection
+	Verb      string // list, watch, get, create, update, patch, delete, deletecollection
 	Resource  string // "pods", or with the group "deployments.apps"
 	Namespace string
 	Name      string

@@ -11,7 +11,7 @@ import (
 // Request is a request in the journal.
 type Request struct {
 	Method      string
-	Verb        string // list, watch, get, create, update, delete, deletecollection, or the method in lower case outside of resources
+	Verb        string // list, watch, get, create, update, patch, delete, deletecollection; outside of resources the method in lower case
 	Path        string
 	Query       url.Values
 	Resource    kube.Resource // zero outside of resources

@@ -187,9 +187,9 @@ func (r Raw) JSON() string {
 // MemorySize returns the memory of r in bytes.
 func (r Raw) MemorySize() int { return len(r.s) }
 
-// Decode decodes the object into the value that into points to, replacing it; on an
-// error that is unchanged. The result shares no memory with r. The rules are those of
-// Decode. It panics if into is nil or not a pointer.
+// Decode decodes the object into a fresh value and assigns it to the one that into points
+// to; on an error, that value is unchanged. The result shares no memory with r. The rules
+// are those of Decode. It panics if into is nil or not a pointer.
 func (r Raw) Decode(into any) error { return decodeInto([]byte(r.JSON()), into) }
 
 // MarshalJSON returns a copy of the JSON, null for no object.

@@ -12,8 +12,8 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Options are what a definition says besides the type. The zero value is a definition
-// with one version.
+// Options are the parts of a definition that do not come from the type. The zero value is a
+// definition with one version.
 type Options struct {
 	Singular   string   // default: the kind in lower case
 	ShortNames []string // such as "po" for pods
@@ -23,8 +23,8 @@ type Options struct {
 	Also           []Version // further versions, from [VersionOf] or [NewVersion]
 }
 
-// VersionOptions are what a version says besides its type. The zero value is a version
-// that is served.
+// VersionOptions are the parts of a version that do not come from its type. The zero value
+// is a version that is served.
 type VersionOptions struct {
 	// Scale is where the scale subresource reads and writes; nil = there is none.
 	Scale *Scale

@@ -27,13 +27,13 @@ type EnsureOptions struct {
 	DryRun bool
 }
 
-// Ensure applies definitions by server-side apply, takes over members that others own,
-// and waits until the server has accepted their names and serves each version with Served
-// set. A definition that is being deleted is created again once it is gone. Ensure needs
-// the verbs patch, list and watch of customresourcedefinitions. It waits at most until
-// ctx ends. If another definition has the names, the error is a *[NamesError]. It comes
-// after 5 s, because the first reports of the server may be about the former names.
-// Ensure does not check whether a change breaks stored objects: see [Diff] and [Check].
+// Ensure applies definitions by server-side apply, takes over members that others own, and
+// waits until the server has accepted their names and serves each version with Served set.
+// A definition that is being deleted is created again once it is gone. Ensure needs the
+// verbs patch, list and watch of customresourcedefinitions. It waits at most until ctx
+// ends. If another definition has the names, Ensure returns a *[NamesError], after 5 s:
+// until then, the server's reports may still be about the former names. Ensure does not
+// check whether a change breaks stored objects: see [Diff] and [Check].
 func Ensure(ctx context.Context, c *client.Client, o EnsureOptions, defs ...*Definition) error {
 	if o.FieldManager == "" {
 		o.FieldManager = "crd"

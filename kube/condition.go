@@ -27,7 +27,7 @@ type Condition struct {
 	Message            string          `json:"message"`                      // for people
 }
 
-// ConditionOf returns the condition of a type.
+// ConditionOf returns the condition of a type; false if there is none.
 func ConditionOf(conditions []Condition, conditionType string) (Condition, bool) {
 	i := slices.IndexFunc(conditions, func(c Condition) bool { return c.Type == conditionType })
 	if i < 0 {

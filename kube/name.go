@@ -12,12 +12,12 @@ import (
 // most names to 253; a UID has 36.
 const MaxIdentity = 1024
 
-// ErrBadName is the error for a name that Kubernetes does not allow.
+// ErrBadName means that Kubernetes does not allow a name.
 var ErrBadName = errors.New("not a valid name")
 
-// CheckIdentity returns an ErrBadName if no object can have this key, UID and resource
-// version: a name or a namespace that CheckName refuses, or a UID or revision that
-// exceeds MaxIdentity or has unprintable characters. Empty values are not checked.
+// CheckIdentity returns an error that wraps ErrBadName if no object can have this key, UID
+// and resource version: a name or a namespace that CheckName refuses, or a UID or revision
+// that exceeds MaxIdentity or has unprintable characters. Empty values are not checked.
 func CheckIdentity(k Key, uid string, rev Revision) error {
 	if err := CheckName(k.Name); err != nil {
 		return fmt.Errorf("metadata.name: %w", err)
@@ -34,10 +34,10 @@ func CheckIdentity(k Key, uid string, rev Revision) error {
 	return nil
 }
 
-// CheckName returns an ErrBadName if no object of any resource can have the name: it
-// exceeds MaxIdentity, cannot be a segment of a URL path (it is "." or "..", or contains /
-// or %), or has unprintable characters, which could control a terminal. The empty name is
-// accepted. See
+// CheckName returns an error that wraps ErrBadName if no object of any resource can have
+// the name: the name exceeds MaxIdentity, cannot be a segment of a URL path (it is "." or
+// "..", or contains / or %), or has unprintable characters, which could control a terminal.
+// The empty name is accepted. See
 // https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#path-segment-names.
 func CheckName(name string) error {
 	why := badText(name)
@@ -94,9 +94,9 @@ func CleanName(name string) string {
 	return b.String() + string(utf8.RuneError)
 }
 
-// CheckResource returns an ErrBadName if no server can serve r: its group must be a DNS
-// subdomain (RFC 1123), its version and plural DNS labels, its kind a label with
-// letters of any case.
+// CheckResource returns an error that wraps ErrBadName if no server can serve r: its group
+// must be a DNS subdomain (RFC 1123), its version and plural DNS labels, its kind a label
+// with letters of any case.
 func CheckResource(r Resource) error {
 	if r.Group != "" && (len(r.Group) > 253 || !isSubdomain(r.Group)) {
 		return fmt.Errorf("group %q: %w: want a DNS subdomain", CleanName(r.Group), ErrBadName)

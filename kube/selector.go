@@ -223,7 +223,7 @@ func (s FieldSelector) Excludes(get func(path string) (value string, known bool)
 	return false
 }
 
-// Paths returns the fields of s, in the order of the selector.
+// Paths returns the path of each term of s, in the order of the selector.
 func (s FieldSelector) Paths() []string {
 	var p []string
 	for _, t := range s.terms {

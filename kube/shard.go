@@ -14,7 +14,9 @@ import (
 // its ranges. The hash is 64-bit FNV-1a, as in kube-apiserver (KEP-5866), so shards are
 // the same in every process. The zero Shard is all objects. A Shard is immutable and
 // safe for concurrent use.
-type Shard struct{ ranges []HashRange } // sorted, with a gap between each two; nil = all
+type Shard struct {
+	ranges []HashRange // sorted, with a gap between each two; nil = all
+}
 
 // HashRange is a range of hashes, both ends included.
 type HashRange struct{ First, Last uint64 }

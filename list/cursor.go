@@ -86,8 +86,7 @@ type Cursor struct {
 }
 
 // ErrEndless is the error of a list whose pages do not end: the server repeats continue
-// tokens, or sends maxEmpty consecutive pages without an object, or more than maxPages
-// pages.
+// tokens, or sends 1,000 consecutive pages without an object, or more than 1,048,576 pages.
 var ErrEndless = errors.New("the pages of the list do not end")
 
 const (

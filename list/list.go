@@ -119,8 +119,8 @@ func within[T kube.Object](s kube.Shard, decode func([]byte) (T, error)) func([]
 	}
 }
 
-// OutsideItem reports whether err concerns an object whose UID is known and not in s,
-// such as one of a [Page] that is too large.
+// OutsideItem reports whether err is a *codec.ItemError of an object that is not in s: its
+// UID was read, though the object could not be decoded.
 func OutsideItem(s kube.Shard, err error) bool {
 	var bad *codec.ItemError
 	return errors.As(err, &bad) && bad.Identity.UID != "" && !s.Has(bad.Identity.UID)
@@ -146,13 +146,16 @@ func checked[T kube.Object](decode func([]byte) (T, error)) func([]byte) (T, err
 // empty before the first page has ended.
 func (l *Lister[T]) Revision() kube.Revision { return l.cur.Revision() }
 
-// Page sends the request that cur is at, once, and yields the objects of its
-// answer as they arrive, as decode makes them of their bytes, which are JSON, or, where
-// a T can be filled from it, protobuf: c.Decoder reads both. What the server sends of
-// other shards than o.Shard is yielded too. When it ends
-// without an error, meta holds the page's metadata, for cur.Page. An object that
-// decode refuses is a *codec.ItemError beside what decode returned, and the page
-// continues; any other error is the last element.
+// Page sends the next request of cur and yields the result of decode for each object of the
+// response as it arrives. It does not retry, except in JSON after a response in protobuf
+// that cannot be read. decode gets the bytes of an object: JSON, or protobuf if a T can be
+// decoded from it; c.Decoder reads both. Objects that are not in o.Shard are yielded too,
+// if the server sends them.
+//
+// An object that is too large, or that decode refuses, is yielded as a *codec.ItemError
+// with the value that decode returned, and the page continues. Any other error is the last
+// element. When the sequence has ended without an error, *meta is the metadata of the page,
+// for cur.Page.
 func Page[T kube.Object, V any](ctx context.Context, c client.Collection[T], cur *Cursor, o Options, decode func([]byte) (V, error), meta *codec.ListMeta) iter.Seq2[V, error] {
 	return func(yield func(V, error) bool) {
 		var zero V

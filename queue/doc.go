@@ -1,7 +1,10 @@
-// Package queue passes keys to workers: each key once, never to two workers at a time,
-// again after a delay that grows with its failures, and by priority. It does not depend
-// on Kubernetes: a key is any comparable value, and so is the cause that a caller adds
-// it with.
+// Package queue is a queue of keys for workers. A key that is added several times before a
+// worker gets it is passed once, and no two workers have the same key. Keys of a higher
+// priority are passed first. A key that failed is passed again after a delay, which grows
+// with its failures.
+//
+// The package does not depend on Kubernetes: a key is any comparable value. A caller may add
+// a key with a cause, a value of any type, which the worker gets with the key.
 //
 //	q := queue.New(queue.Options[string, string]{})
 //	q.Add("a")

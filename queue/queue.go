@@ -22,11 +22,12 @@ type Options[K comparable, C any] struct {
 	// Default 100 ms.
 	Ageing time.Duration
 
-	// Trace, if set, is called as its fields say.
+	// Trace has functions to be called when a worker gets a key, and when it has finished it.
 	Trace Trace[K, C]
 }
 
-// Trace is a set of hooks, called without a lock by the goroutine that calls the queue.
+// Trace is a set of hooks, each of which may be nil. Get and Done call them in the
+// goroutine of the caller, without a lock of the queue.
 type Trace[K comparable, C any] struct {
 	Got  func(Item[K, C])       // a worker got a key
 	Done func(K, time.Duration) // a worker finished a key, after this time
@@ -61,21 +62,21 @@ type Queue[K comparable, C any] struct {
 	retries uint64
 }
 
-// Add is how AddWith adds a key.
+// Add has the settings of AddWith. The zero value adds a key at once, as Queue.Add does.
 type Add[C any] struct {
 	After       time.Duration // minimal delay; 0 or less = none
-	RateLimited bool          // also delay it as the limiter says
-	Priority    int           // higher ones are passed first; default 0
-	Cause       C             // why it is added
+	RateLimited bool          // delay the key at least as AddRateLimited does
+	Priority    int           // keys with a higher one are passed first; default 0
+	Cause       C             // the reason, for the worker
 }
 
 // Item is a key for a worker.
 type Item[K comparable, C any] struct {
 	Key      K
 	Priority int
-	Cause    C             // the latest one
-	Merged   int           // number of further adds that were merged
-	Waited   time.Duration // since it became ready: was first added, or its delay ended
+	Cause    C             // of the latest add
+	Merged   int           // number of further adds, which were merged into the first one
+	Waited   time.Duration // since the key became ready: since the first add, or the end of its delay
 }
 
 // New returns an empty queue.
@@ -87,7 +88,7 @@ func New[K comparable, C any](o Options[K, C]) *Queue[K, C] {
 	return q
 }
 
-// Add adds a key. On a closed queue this and the other ways to add do nothing.
+// Add adds a key. On a closed queue, Add and the other methods that add a key do nothing.
 func (q *Queue[K, C]) Add(k K) { q.AddWith(k, Add[C]{}) }
 
 // AddAfter adds a key after a delay.
@@ -96,7 +97,7 @@ func (q *Queue[K, C]) AddAfter(k K, d time.Duration) { q.AddWith(k, Add[C]{After
 // AddRateLimited adds a key after the delay of the limiter, which grows until Forget.
 func (q *Queue[K, C]) AddRateLimited(k K) { q.AddWith(k, Add[C]{RateLimited: true}) }
 
-// AddWith adds a key.
+// AddWith adds a key with a delay, a priority and a cause.
 func (q *Queue[K, C]) AddWith(k K, a Add[C]) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -172,10 +173,10 @@ func (q *Queue[K, C]) handOut(e *entry[K, C], now int64) Item[K, C] {
 	return Item[K, C]{Key: e.key, Priority: e.priority, Cause: e.cause, Merged: e.merged, Waited: time.Duration(now - e.added)}
 }
 
-// Get waits for the next key; the caller must call Done with it. It fails with the
-// cause of ctx's end, or with ErrClosed when the queue is closed and empty. A key that
-// was being passed when ctx ended is the first of its priority again; if the queue was
-// closed too, Get returns it, because no other worker may come.
+// Get waits for the next key; the caller must call Done with it. If ctx ends, Get fails
+// with the cause of ctx; if the queue is closed and empty, with ErrClosed. If ctx ends
+// while a key is being passed to Get, the key returns to the front of its priority; but if
+// the queue is closed too, Get returns the key, because there may be no other worker.
 func (q *Queue[K, C]) Get(ctx context.Context) (Item[K, C], error) {
 	if ctx.Err() != nil {
 		return Item[K, C]{}, context.Cause(ctx)

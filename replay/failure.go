@@ -20,7 +20,7 @@ type Failure struct {
 	Text       string        `json:"text"`
 	Status     *kube.Status  `json:"status,omitempty"`
 	RetryAfter time.Duration `json:"retryAfter,omitempty"` // of Status
-	Is         []string      `json:"is,omitempty"`         // errors that it matches by errors.Is, by the names in sentinels
+	Is         []string      `json:"is,omitempty"`         // errors that it matches by errors.Is, by the names that FORMAT.md lists
 
 	Interruption *Interruption `json:"interruption,omitempty"`
 	Item         *Item         `json:"item,omitempty"`
@@ -166,10 +166,11 @@ func (f *Failure) err() error {
 	return e
 }
 
-// RecordedError is an error that was recorded. Its text is that of the original.
-// errors.As finds the server's *kube.Status in it, if there was one. errors.Is finds
-// [client.ErrIdle], io.ErrUnexpectedEOF, codec.ErrTooLarge, ECONNRESET of the
-// connection and the errors of a context, if the original matched them.
+// RecordedError is an error that was recorded. Its text is that of the original. errors.As
+// finds the server's *kube.Status in it, if there was one. errors.Is finds
+// [client.ErrIdle], io.EOF, io.ErrUnexpectedEOF, codec.ErrTooLarge, syscall.ECONNRESET,
+// syscall.ECONNREFUSED, context.Canceled and context.DeadlineExceeded, if the original
+// matched them.
 type RecordedError struct {
 	Text   string
 	causes []error

@@ -10,9 +10,11 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// Kinds of notes.
+// NoteError is the kind of a note whose Failure was delivered to the loop.
+const NoteError = "error"
+
+// The other kinds of notes.
 const (
-	NoteError     = "error"     // Failure was delivered to the loop
 	noteConnected = "connected" // a watch was opened after Gap
 	noteClosed    = "closed"    // a request ended; Failure was delivered to the loop only if it is an interruption
 	noteFallback  = "fallback"  // lists replace streams

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// Link has each of these pages, of several clusters, offer the others: whoever a link of
-// [UI.Token] has let in to one may go to all. Each has a Name and a BasePath of its own, under
-// which browsers reach it on one host. It is called before the pages are served, and is an
-// error for pages with TokenReview.
+// Link makes each of the pages, which show different clusters, offer links to the others: a
+// browser that was let in to one page by [UI.Token] may open all of them. Each page needs
+// its own Name and its own BasePath, under which browsers reach it on one host. Link must
+// be called before the pages are served. It fails for pages with TokenReview.
 func Link(pages ...*UI) error {
 	for n, u := range pages {
 		if u.o.TokenReview {

@@ -90,13 +90,14 @@ type Recorded struct {
 	Event    watch.Event[codec.RawFull]
 }
 
-// Object is one of a moment.
+// Object is one object of a Moment.
 type Object struct {
 	Resource kube.Resource
 	JSON     []byte
 }
 
-// Limits are of memory and of Options.History, in bytes; 0 = the default.
+// Limits limit the memory of a UI and the files in Options.History. Sizes are in bytes; 0 =
+// the default.
 type Limits struct {
 	Objects int64         // the newest states of all objects, with their rows; default 256 MiB
 	History int64         // earlier states and deleted objects; default 64 MiB
@@ -104,7 +105,7 @@ type Limits struct {
 	Age     time.Duration // of states there; default 7 days
 }
 
-// Moment is how to reach a server that was started with the objects of a time.
+// Moment is how to reach a fake server that was started with the objects of a time.
 type Moment struct {
 	Server     string   `json:"server"`
 	Kubeconfig string   `json:"kubeconfig,omitempty"`

@@ -61,13 +61,12 @@ type outcome struct {
 	meta     codec.ListMeta // OpList, OpProbe: of the page
 }
 
+// ErrAhead is the Cause of a RESTART when the server's revision is lower than that of the
+// watcher: the server's etcd was restored from a backup.
+var ErrAhead = errors.New("our resource version is ahead of the server's: the server was restored to an earlier state")
+
 var (
-	errNoMark = errors.New("the server did not end its initial objects with the mark (k8s.io/initial-events-end)")
-
-	// ErrAhead is the Cause of a RESTART when the server's revision is lower than ours:
-	// its etcd was restored from a backup.
-	ErrAhead = errors.New("our resource version is ahead of the server's: the server was restored to an earlier state")
-
+	errNoMark     = errors.New("the server did not end its initial objects with the mark (k8s.io/initial-events-end)")
 	errNoRevision = errors.New("the list has no resourceVersion: it cannot be watched")
 )
 

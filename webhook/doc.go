@@ -10,19 +10,21 @@
 //	})
 //	m.Add(hooks) // a manager.Manager
 //
-// Functions get objects as T. [Mutate] keeps members that T does not have, [Convert] has
-// functions for one pair of versions and the server answers whole lists. The server does
-// not wait for caches, refuses what is no review, limits bodies to 8 MiB (64 MiB for
-// conversions, 256 MiB together), and serves for 15 s after it was stopped.
+// The functions get objects as T. With [Mutate], members that T does not have are kept.
+// With [Convert], a function converts one object, and the server calls it for each object
+// of a request. The server does not wait for caches and refuses requests that are not
+// reviews. A body may have 8 MiB, that of a conversion 64 MiB, and all bodies together 256
+// MiB. After it was stopped, the server serves for 15 s.
 //
-// The replicas share a Secret with a CA and a certificate, by conditional writes and
-// without a leader, and write the CA into the webhook configurations and definitions. The
-// CA signs one certificate; its key is not kept. A new pair is made when two thirds of 90
-// days have passed. Each replica serves by it once every configuration has held both CAs
-// for 5 minutes. Expired CAs are removed, and of CAs that others have added those above 16
-// in all, so that API servers trust what is served at each moment. To revoke a CA, delete
-// it from the Secret and the configurations.
+// The replicas share a Secret with a CA and a certificate, and write the CA into the
+// webhook configurations and definitions. They use conditional writes and need no leader. A
+// CA signs one certificate, and its key is not kept. A certificate is valid for 90 days;
+// after two thirds of that, a replica makes a new CA with a new certificate. Each replica
+// serves with it once every configuration has held both CAs for 5 minutes, so that API
+// servers trust the served certificate at each moment. Expired CAs are removed. A
+// configuration holds at most 16 CAs: of those that others have added, the ones that end
+// first are removed. To revoke a CA, delete it from the Secret and the configurations.
 //
-// [Server.Manifests] has the configurations and the permissions that are needed. Package
-// webhooktest calls webhooks without TLS, and looks for what conversions lose.
+// [Server.Manifests] returns the configurations and the permissions that the server needs.
+// Package webhooktest calls webhooks without TLS, and finds members that conversions lose.
 package webhook

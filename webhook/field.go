@@ -26,9 +26,9 @@ const (
 	TooMany      Reason = "FieldValueTooMany"
 )
 
-// FieldError refuses an object because of one field. errors.Join joins several. The
-// client gets the code 422 with a cause for each, as for fields that the API server
-// itself refuses. The message goes to the client and to logs: it must have no secret.
+// FieldError refuses an object because of one field. errors.Join joins several. The client
+// gets the code 422 with a cause for each, as for fields that the API server itself
+// refuses. The message goes to the client and to logs: it must not contain a secret.
 type FieldError struct {
 	Field   string // path, such as "spec.ports[0].name"
 	Reason  Reason // default: Invalid

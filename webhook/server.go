@@ -17,7 +17,8 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Options are where a Server listens and which certificates it has.
+// Options set where a Server listens and which certificates it uses. Either Secret or the
+// files are required.
 type Options struct {
 	// Secret holds the certificates, which all replicas share. Run creates it. Required,
 	// unless there are files.
@@ -83,7 +84,7 @@ type Trace struct {
 type Review struct {
 	Webhook  string // name of the webhook; for a conversion the resource
 	Code     int    // of HTTP
-	Allowed  bool   // not for requests that are no reviews, and failed conversions
+	Allowed  bool   // false also for a request that is not a review, and for a failed conversion
 	Err      error  // why it was not allowed; from the program's function
 	Duration time.Duration
 }

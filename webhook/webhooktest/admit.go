@@ -16,12 +16,11 @@ import (
 	"github.com/listwatch/listwatch/webhook"
 )
 
-// Admit makes srv ask the admission webhooks of s about each write that their rules
-// select: mutating ones first, then validating ones, each in the order in which they were
-// added. s need not run. The webhooks may send requests to srv. Of the rules, the resource
-// with its version, the subresources, the operations and the label selector of objects
-// count; selectors of namespaces and CEL conditions are not evaluated, and select all.
-// remove ends it.
+// Admit makes srv call the admission webhooks of s for each write that their rules select:
+// mutating ones first, then validating ones, each in the order in which they were added,
+// until remove is called. s need not run. The webhooks may send requests to srv. A rule
+// selects by resource and version, subresources, operations and the labels of the object;
+// its selector of namespaces and its CEL conditions are not evaluated.
 func Admit(srv *apitest.Server, s *webhook.Server) (remove func()) {
 	var all []func()
 	handler := s.Handler()
