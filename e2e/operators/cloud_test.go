@@ -46,14 +46,14 @@ func (s *stage) cloudManager() {
 	}
 	workloads := func() int { return len(s.names(kube.Deployments, ns)) + len(s.names(kube.StatefulSets, ns)) }
 	s.turmoil("cloudmanager", first, second, holder, workloads, total)
-	s.until("all CloudManagers are ready", func() bool {
-		n := 0
+	s.progress("all CloudManagers are ready", func() int {
+		left := many
 		for _, name := range s.names(cloudManagers, ns) {
 			if o, _ := s.get(cloudManagers, ns, name); o.Status.Phase == "ready" && o.Status.ObservedGeneration == o.Generation {
-				n++
+				left--
 			}
 		}
-		return n == many
+		return left
 	})
 	for r, names := range want {
 		s.exactly(r, ns, names)
@@ -64,19 +64,20 @@ func (s *stage) cloudManager() {
 		}
 	}
 	s.deleteAll(cloudManagers, ns)
-	s.until("nothing of the CloudManagers is left", func() bool { return s.nothingIn(ns) })
+	s.progress("nothing of the CloudManagers is left", func() int { return s.cloudsIn(ns) })
 	second.stop()
 	first.stop()
 }
 
-func (s *stage) nothingIn(ns string) bool {
+// cloudsIn counts what there is of CloudManagers.
+func (s *stage) cloudsIn(ns string) int {
 	n := 0
 	for _, r := range []kube.Resource{
 		cloudManagers, kube.Deployments, kube.StatefulSets, kube.ReplicaSets, kube.Pods, kube.Secrets, kube.PersistentVolumeClaims,
 	} {
 		n += len(s.names(r, ns))
 	}
-	return n == 0
+	return n
 }
 
 // cloudLife is one CloudManager, from its creation to its end.
@@ -130,7 +131,7 @@ func (s *stage) cloudLife() {
 	}
 
 	s.kube("delete", "-f", example("cloudmanager", "sample.yaml"), "--wait=false")
-	s.until("its claims and all else are gone", func() bool { return s.nothingIn(ns) })
+	s.until("its claims and all else are gone", func() bool { return s.cloudsIn(ns) == 0 })
 }
 
 // order checks that identity was made when the db had a majority.

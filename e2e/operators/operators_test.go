@@ -55,20 +55,20 @@ const many = 200
 // the apiserver. done says how many children there are.
 func (s *stage) turmoil(name string, leader, other *replica, holder string, done func() int, want int) {
 	s.Helper()
-	s.until("a quarter is done", func() bool { return done() >= want/4 })
+	s.progress("a quarter is done", func() int { return want/4 - done() })
 	if done() == want {
 		s.Error("all was done before the leader was killed")
 	}
 	leader.kill()
 	s.until("another replica leads", func() bool { now := s.holder(name); return now != holder && now != "" })
-	s.until("half is done", func() bool { return done() >= want/2 })
+	s.progress("half is done", func() int { return want/2 - done() })
 	for _, r := range []*replica{leader, other} {
 		r.never("forbidden") // its role has all that it needs; an apiserver that has just started knows no roles yet
 	}
 	if err := s.cluster.RestartAPIServer(s.Context()); err != nil {
 		s.Fatal(err)
 	}
-	s.until("all is done", func() bool { return done() == want })
+	s.progress("all is done", func() int { return want - done() })
 }
 
 func (s *stage) foo() {
@@ -87,14 +87,14 @@ func (s *stage) foo() {
 		s.create(foos, ns, fmt.Sprintf(`{"apiVersion":"example.com/v1","kind":"Foo","metadata":{"name":"foo-%03d"},"spec":{"deploymentName":%q}}`, i, name))
 	}
 	s.turmoil("foo", first, second, holder, func() int { return len(s.names(kube.Deployments, ns)) }, many)
-	s.until("all Foos are ready", func() bool {
-		n := 0
+	s.progress("all Foos are ready", func() int {
+		left := many
 		for _, name := range s.names(foos, ns) {
 			if o, _ := s.get(foos, ns, name); o.ready() == "True Available" && o.Status.AvailableReplicas == 1 {
-				n++
+				left--
 			}
 		}
-		return n == many
+		return left
 	})
 	s.exactly(kube.Deployments, ns, names)
 	for r, n := range map[kube.Resource]int{kube.ReplicaSets: many, kube.Pods: many} {
@@ -110,8 +110,8 @@ func (s *stage) foo() {
 		}
 	}
 	s.deleteAll(foos, ns)
-	s.until("nothing of the Foos is left", func() bool {
-		return len(s.names(foos, ns))+len(s.names(kube.Deployments, ns))+len(s.names(kube.ReplicaSets, ns))+len(s.names(kube.Pods, ns)) == 0
+	s.progress("nothing of the Foos is left", func() int {
+		return len(s.names(foos, ns)) + len(s.names(kube.Deployments, ns)) + len(s.names(kube.ReplicaSets, ns)) + len(s.names(kube.Pods, ns))
 	})
 	second.stop()
 	first.stop()

@@ -178,14 +178,31 @@ func (s *stage) lives(r kube.Resource, k kube.Key) int {
 // until waits until the watches show something.
 func (s *stage) until(what string, is func() bool) {
 	s.Helper()
+	s.progress(what, func() int {
+		if is() {
+			return 0
+		}
+		return 1
+	})
+}
+
+// progress waits until the watches show that nothing is left of some work. It takes as
+// long as the machine needs for it, but does not stand still.
+func (s *stage) progress(what string, left func() int) {
+	s.Helper()
 	start := time.Now()
 	patient := time.NewTimer(setup.Patience)
 	defer patient.Stop()
-	for !is() {
+	n := left()
+	for n > 0 {
 		select {
 		case <-s.changed:
 		case <-patient.C:
-			s.Fatalf("wait until %s: not within %s", what, setup.Patience)
+			s.Fatalf("wait until %s: no progress within %s", what, setup.Patience)
+		}
+		if now := left(); now != n {
+			n = now
+			patient.Reset(setup.Patience)
 		}
 	}
 	if took := time.Since(start); took > time.Second {
