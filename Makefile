@@ -184,7 +184,7 @@ notices: ## the licences of what is linked, into OUT/THIRD_PARTY_NOTICES
 	@rm $(OUT)/modules.txt
 
 # A tag may be another image tomorrow. This needs a network and docker; commit the result.
-DOCKERFILES  = packaging/Dockerfile examples/foo/Dockerfile examples/cloudmanager/Dockerfile
+DOCKERFILES  = packaging/Dockerfile examples/foo/Dockerfile examples/cloudmanager/Dockerfile examples/database/Dockerfile
 base-images: ## the digests of the base images, as their tags are now, into the Dockerfiles
 	@command -v docker >/dev/null || { echo "*** docker is not there ***"; exit 1; }
 	@set -e; for image in $$(sed -n 's/^FROM \(--platform=[^ ]* \)\{0,1\}\([^ ]*\).*/\2/p' $(DOCKERFILES) | sort -u); do \

@@ -15,12 +15,13 @@ import (
 // with the rights of their service accounts and no others.
 func TestOperators(t *testing.T) {
 	s := newOperatorStage(t)
-	for _, name := range []string{"foo", "cloudmanager"} {
+	for _, name := range []string{"foo", "cloudmanager", "database"} {
 		s.deploy(name)
 	}
 	s.run()
 	t.Run("Foo", func(t *testing.T) { s.with(t).foo() })
 	t.Run("CloudManager", func(t *testing.T) { s.with(t).cloudManager() })
+	t.Run("Database", func(t *testing.T) { s.with(t).database() })
 }
 
 func (s *stage) with(t *testing.T) *stage {
@@ -29,8 +30,9 @@ func (s *stage) with(t *testing.T) *stage {
 	return &other
 }
 
-// lead starts the first replica, which becomes the leader, and then the second one.
-func (s *stage) lead(name, config string) (first, second *replica, holder string) {
+// lead starts the first replica, which becomes the leader, and then the second one, each
+// with further arguments.
+func (s *stage) lead(name, config string, args ...[]string) (first, second *replica, holder string) {
 	s.Helper()
 	path := setup.BuildAsTest(s.T, "../..", "./examples/"+name)
 	ns, lease := name+"-system", name+"-operator"
@@ -38,9 +40,10 @@ func (s *stage) lead(name, config string) (first, second *replica, holder string
 		d, _ := s.get(kube.Deployments, ns, lease)
 		return d.Status.AvailableReplicas == 2
 	})
-	first = startReplica(s.T, path, config)
+	args = append(args, nil, nil)
+	first = startReplica(s.T, path, config, args[0]...)
 	s.until("the first replica leads", func() bool { holder = s.holder(name); return holder != "" })
-	return first, startReplica(s.T, path, config), holder
+	return first, startReplica(s.T, path, config, args[1]...), holder
 }
 
 func (s *stage) holder(name string) string {

@@ -18,6 +18,7 @@ import (
 type replica struct {
 	*testing.T
 	path, config string
+	args         []string // further ones
 	home         string
 	stderr       locked // of all its processes
 
@@ -31,9 +32,9 @@ type replica struct {
 }
 
 // startReplica runs an operator by a kubeconfig until the test ends.
-func startReplica(t *testing.T, path, config string) *replica {
+func startReplica(t *testing.T, path, config string, args ...string) *replica {
 	t.Helper()
-	r := &replica{T: t, path: path, config: config, home: t.TempDir(), done: make(chan struct{})}
+	r := &replica{T: t, path: path, config: config, args: args, home: t.TempDir(), done: make(chan struct{})}
 	cmd := r.start()
 	go func() {
 		defer close(r.done)
@@ -67,7 +68,8 @@ func (r *replica) never(words ...string) {
 
 func (r *replica) start() *exec.Cmd {
 	p := &setup.Program{Home: r.home}
-	cmd := p.Command(context.WithoutCancel(r.Context()), r.path, "--kubeconfig", r.config, "--leader-elect", "--listen", "127.0.0.1:0")
+	args := append([]string{"--kubeconfig", r.config, "--leader-elect", "--listen", "127.0.0.1:0"}, r.args...)
+	cmd := p.Command(context.WithoutCancel(r.Context()), r.path, args...)
 	cmd.Env = append(cmd.Env, "GORACE=halt_on_error=1 atexit_sleep_ms=10")
 	cmd.Stderr = &r.stderr
 	if err := cmd.Start(); err != nil {

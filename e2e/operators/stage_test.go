@@ -76,6 +76,8 @@ func (o thing) image() string {
 var (
 	foos          = kube.Resource{Group: "example.com", Version: "v1", Plural: "foos", Kind: "Foo", Namespaced: true}
 	cloudManagers = kube.Resource{Group: "example.com", Version: "v1", Plural: "cloudmanagers", Kind: "CloudManager", Namespaced: true}
+	databases     = kube.Resource{Group: "example.com", Version: "v1", Plural: "databases", Kind: "Database", Namespaced: true}
+	budgets       = kube.Resource{Group: "policy", Version: "v1", Plural: "poddisruptionbudgets", Kind: "PodDisruptionBudget", Namespaced: true}
 )
 
 // stage is a cluster with its controllers and nodes, all of which is watched.
@@ -133,7 +135,7 @@ func (s *stage) run() {
 	})
 	running.Go(func() { _ = node.Run(ctx, s.admin, node.Options{Names: []string{"node-a", "node-b", "node-c"}}) })
 	for _, r := range []kube.Resource{
-		foos, cloudManagers, kube.Deployments, kube.ReplicaSets, kube.StatefulSets, kube.Secrets, kube.PersistentVolumeClaims, kube.Pods, kube.Events, kube.Leases,
+		foos, cloudManagers, databases, budgets, kube.Services, kube.Deployments, kube.ReplicaSets, kube.StatefulSets, kube.Secrets, kube.PersistentVolumeClaims, kube.Pods, kube.Events, kube.Leases,
 	} {
 		in := cache.New(client.Of[thing](s.admin, r), cache.Options[thing]{
 			Watch: watch.Options{Backoff: 100 * time.Millisecond, BackoffMax: time.Second},
@@ -280,7 +282,7 @@ func example(name, file string) string {
 // its own Deployment would run. Nothing runs: the test does it, see replica.
 func (s *stage) deploy(name string) {
 	s.Helper()
-	s.kube("apply", "--validate=strict", "-f", example(name, "crd.yaml"), "-f", example(name, "rbac.yaml"), "-f", example(name, "deployment.yaml"))
+	s.kube("apply", "--validate=strict", "-f", example(name, "rbac.yaml"), "-f", example(name, "crd.yaml"), "-f", example(name, "deployment.yaml"))
 	s.kube("wait", "--for=condition=Established", "--timeout=60s", "crd", name+"s.example.com")
 }
 

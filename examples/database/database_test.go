@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -374,5 +375,24 @@ func TestConversion(t *testing.T) {
 	want := Spec{"postgres:18", 3, Storage{"1Gi", "fast"}, "settings", true}
 	if diff := cmp.Diff(want, review.Response.ConvertedObjects[0].Spec); diff != "" {
 		t.Errorf("converted (-want +got):\n%s", diff)
+	}
+}
+
+// manifests/crd.yaml is what the operator prints for the namespace database-system.
+func TestManifestsArePrinted(t *testing.T) {
+	hooks, err := newHooks(new(client.Client), webhook.Options{Install: true, Secret: kube.Key{Namespace: "database-system", Name: "database-webhook"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := manifests(hooks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile("manifests/crd.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("manifests/crd.yaml (-printed +file):\n%s", diff)
 	}
 }

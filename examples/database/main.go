@@ -44,14 +44,9 @@ func main() {
 	hooks, err := newHooks(c, hook)
 	exitOn(err)
 	if *printed {
-		def, err := definition()
+		text, err := manifests(hooks)
 		exitOn(err)
-		def.Spec.Conversion = hooks.Conversion(databases)
-		text, err := def.YAML()
-		exitOn(err)
-		more, err := hooks.Manifests()
-		exitOn(err)
-		_, err = os.Stdout.Write(append(append(text, "---\n"...), more...))
+		_, err = os.Stdout.Write(text)
 		exitOn(err)
 		return
 	}
@@ -80,6 +75,22 @@ func newHooks(c *client.Client, o webhook.Options) (*webhook.Server, error) {
 	webhook.Validate(hooks, databases, webhook.Rule{Operations: []webhook.Operation{webhook.Delete}}, protect)
 	webhook.Convert(hooks, databases, "v1alpha1", fromV1alpha1, toV1alpha1)
 	return hooks, nil
+}
+
+// manifests returns the definition, the webhook configuration, and the permissions to keep
+// the certificate of the webhooks.
+func manifests(hooks *webhook.Server) ([]byte, error) {
+	def, err := definition()
+	if err != nil {
+		return nil, err
+	}
+	def.Spec.Conversion = hooks.Conversion(databases)
+	text, err := def.YAML()
+	if err != nil {
+		return nil, err
+	}
+	more, err := hooks.Manifests()
+	return append(append(text, "---\n"...), more...), err
 }
 
 // operator maintains the children of each Database.
