@@ -261,7 +261,7 @@ func TestReadyMadeIndexes(t *testing.T) {
 
 func readyMade[T interface {
 	cache.Labeled
-	cache.Owned
+	cache.Owned[kube.OwnerReference]
 }](t *testing.T, objects []string, want []map[string]string) {
 	s := cache.NewStore[T]()
 	namespaces, apps, owners := cache.ByNamespace(s.Store), cache.ByLabel(s.Store, "app"), cache.ByOwner(s.Store)

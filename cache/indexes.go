@@ -12,11 +12,12 @@ type Labeled interface {
 	GetLabels() map[string]string
 }
 
-// Owned is an object with owner references: types that embed kube.Meta, and codec.Raw.
-// The references of Kubernetes' own types have another type: index them with NewIndex.
-type Owned interface {
+// Owned is an object with owner references of type R, which callers need not name: types
+// that embed kube.Meta, codec.Raw, and Kubernetes' own types, whose references are
+// metav1.OwnerReference.
+type Owned[R any] interface {
 	kube.Object
-	GetOwnerReferences() []kube.OwnerReference
+	GetOwnerReferences() []R
 }
 
 // ByNamespace adds an index by namespace. Select and List use it until it is closed.
@@ -38,9 +39,10 @@ func ByLabel[T Labeled](s *Store[T], label string) *Index[T, string] {
 
 // ByOwner adds an index by the UIDs of the owners, see
 // https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/.
-func ByOwner[T Owned](s *Store[T]) *Index[T, string] {
+func ByOwner[T Owned[R], R any](s *Store[T]) *Index[T, string] {
+	owners := kube.OwnerReferencesOf[R]()
 	values := func(dst []string, o T) []string {
-		for _, r := range o.GetOwnerReferences() {
+		for _, r := range owners(o.GetOwnerReferences()) {
 			dst = append(dst, r.UID)
 		}
 		return dst

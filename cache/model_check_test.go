@@ -28,7 +28,7 @@ type thing struct {
 // known is what the model needs to know of an object.
 type known interface {
 	cache.Labeled
-	cache.Owned
+	cache.Owned[kube.OwnerReference]
 	GetUID() string
 }
 

@@ -89,8 +89,8 @@ func ForClusters[V any, T kube.Object](c *Controller[ClusterKey], s *Clusters[V]
 }
 
 // OwnsClusters is [Owns] in each cluster.
-func OwnsClusters[V any, T cache.Owned](c *Controller[ClusterKey], s *Clusters[V], owner kube.Resource, pick func(V) Input[T], only ...func(cache.Delta[T]) bool) {
-	keys := owners[T](owner)
+func OwnsClusters[V any, T cache.Owned[R], R any](c *Controller[ClusterKey], s *Clusters[V], owner kube.Resource, pick func(V) Input[T], only ...func(cache.Delta[T]) bool) {
+	keys := owners[T, R](owner)
 	wireClusters(c, s, pick, only, func(cluster string) func(cache.Delta[T], func(ClusterKey)) { return within(cluster, keys) })
 }
 

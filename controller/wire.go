@@ -26,32 +26,33 @@ func For[T kube.Object](c *Controller[kube.Key], in Input[T], only ...func(cache
 
 // Owns adds the key of the controlling owner, an object of owner, for each changed
 // object of in. If the owner changed, it adds both keys.
-func Owns[T cache.Owned](c *Controller[kube.Key], owner kube.Resource, in Input[T], only ...func(cache.Delta[T]) bool) *Source {
-	return wire(c, in, only, owners[T](owner))
+func Owns[T cache.Owned[R], R any](c *Controller[kube.Key], owner kube.Resource, in Input[T], only ...func(cache.Delta[T]) bool) *Source {
+	return wire(c, in, only, owners[T, R](owner))
 }
 
 // each adds the key of the object.
 func each[T kube.Object](d cache.Delta[T], add func(kube.Key)) { add(d.Key) }
 
 // owners adds the keys of the controlling owners.
-func owners[T cache.Owned](owner kube.Resource) func(cache.Delta[T], func(kube.Key)) {
+func owners[T cache.Owned[R], R any](owner kube.Resource) func(cache.Delta[T], func(kube.Key)) {
+	refs := kube.OwnerReferencesOf[R]()
 	return func(d cache.Delta[T], add func(kube.Key)) {
-		now, ok := ownerKey(owner, d.Key, d.New)
+		now, ok := ownerKey(owner, d.Key, refs(d.New.GetOwnerReferences()))
 		if ok {
 			add(now)
 		}
 		if d.Type == watch.Modified {
-			if was, had := ownerKey(owner, d.Key, d.Old); had && (!ok || was != now) {
+			if was, had := ownerKey(owner, d.Key, refs(d.Old.GetOwnerReferences())); had && (!ok || was != now) {
 				add(was)
 			}
 		}
 	}
 }
 
-// ownerKey returns the key of the controlling owner of o if that is of the resource, in
-// any version.
-func ownerKey[T cache.Owned](owner kube.Resource, k kube.Key, o T) (kube.Key, bool) {
-	ref, ok := kube.ControllerOf(o.GetOwnerReferences())
+// ownerKey returns the key of the controlling owner of the object k among refs if that is
+// of the resource, in any version.
+func ownerKey(owner kube.Resource, k kube.Key, refs []kube.OwnerReference) (kube.Key, bool) {
+	ref, ok := kube.ControllerOf(refs)
 	if !ok || ref.Kind != owner.Kind {
 		return kube.Key{}, false
 	}

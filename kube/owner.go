@@ -2,6 +2,7 @@ package kube
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 )
 
@@ -29,6 +30,35 @@ func NewControllerReference(r Resource, owner Owner) OwnerReference {
 	return OwnerReference{
 		APIVersion: r.APIVersion(), Kind: r.Kind, Name: owner.GetName(), UID: owner.GetUID(),
 		Controller: &yes, BlockOwnerDeletion: &yes,
+	}
+}
+
+// OwnerReferencesOf returns a function that converts owner references of type R: those of
+// this package, which it returns as they are, and metav1.OwnerReference, or any other
+// struct with the same fields. It panics for another R.
+func OwnerReferencesOf[R any]() func([]R) []OwnerReference {
+	same := func(refs []OwnerReference) []OwnerReference { return refs }
+	if f, ok := any(same).(func([]R) []OwnerReference); ok {
+		return f
+	}
+	to, from := reflect.TypeFor[OwnerReference](), reflect.TypeFor[R]()
+	var fields [][]int // of R, in the order of those of OwnerReference
+	for i := range to.NumField() {
+		f, ok := from.FieldByName(to.Field(i).Name)
+		if !ok || !f.Type.ConvertibleTo(to.Field(i).Type) {
+			panic(fmt.Sprintf("kube: %s is no owner reference: field %s", from, to.Field(i).Name))
+		}
+		fields = append(fields, f.Index)
+	}
+	return func(refs []R) []OwnerReference {
+		out := make([]OwnerReference, len(refs))
+		for i := range refs {
+			was, o := reflect.ValueOf(&refs[i]).Elem(), reflect.ValueOf(&out[i]).Elem()
+			for k, index := range fields {
+				o.Field(k).Set(was.FieldByIndex(index).Convert(o.Field(k).Type()))
+			}
+		}
+		return out
 	}
 }
 

@@ -74,3 +74,31 @@ func TestFinalizers(t *testing.T) {
 		t.Error("f is not removed once")
 	}
 }
+
+// uid is how Kubernetes' own types name a UID.
+type uid string
+
+// otherReference has the fields of metav1.OwnerReference.
+type otherReference struct {
+	APIVersion, Kind, Name         string
+	UID                            uid
+	Controller, BlockOwnerDeletion *bool
+}
+
+func TestOwnerReferencesOf(t *testing.T) {
+	yes, no := true, false
+	want := []kube.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "x", UID: "1", Controller: &yes, BlockOwnerDeletion: &no}, {Kind: "Foo", UID: "2"}}
+	got := kube.OwnerReferencesOf[otherReference]()([]otherReference{{"v1", "Pod", "x", "1", &yes, &no}, {Kind: "Foo", UID: "2"}})
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if same := kube.OwnerReferencesOf[kube.OwnerReference]()(want); &same[0] != &want[0] {
+		t.Error("references of this package are copied")
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a type without the fields is accepted")
+		}
+	}()
+	kube.OwnerReferencesOf[struct{ Name string }]()
+}
