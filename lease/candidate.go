@@ -28,6 +28,11 @@ type candidate struct {
 	most  int       // highest number of transitions seen
 	said  string    // last log line about the holder
 
+	// The Lease of a server that was restored to an earlier state: the leader of the lost
+	// history may not have noticed, for the duration of its record.
+	restored string // mark of the Lease; "" = there was no restore
+	lost     int    // that duration, in seconds
+
 	// The last attempt to take the Lease, whose result may be unknown.
 	claim claim
 	base  object // the object that it replaces
@@ -145,6 +150,9 @@ func (c *candidate) observe(o object) {
 	if o.mark != c.seen.mark {
 		c.since = time.Now()
 	}
+	if c.seen.revision.Newer(o.revision) {
+		c.restored, c.lost = o.mark, c.seen.record.Seconds
+	}
 	c.seen = o
 	c.most = max(c.most, o.record.Transitions)
 	c.e.met = true
@@ -154,10 +162,13 @@ func (c *candidate) observe(o object) {
 // untilFree returns how long the Lease may still have a leader. A duration shorter than our
 // own is not used: somebody may have edited it.
 func (c *candidate) untilFree() time.Duration {
-	if c.seen.record.released() {
+	d := max(c.e.options.Duration, seconds(c.seen.record.Seconds))
+	switch {
+	case c.seen.mark == c.restored:
+		d = max(d, seconds(c.lost))
+	case c.seen.record.released():
 		return 0
 	}
-	d := max(c.e.options.Duration, seconds(c.seen.record.Seconds))
 	return d - time.Since(c.since)
 }
 

@@ -33,6 +33,7 @@ type Ring struct {
 	log     *slog.Logger // fixed while it runs
 	report  *Elector     // which does not run: it reports failures
 	met     bool         // a member has seen the table; used by Run only
+	history              // used by Run only
 
 	mu      sync.Mutex
 	running bool
@@ -263,6 +264,7 @@ func (m *ringMember) turn(owning context.Context, leaving bool) error {
 	if err := m.renew(ctx); err != nil {
 		return err
 	}
+	m.compare(found.table.object.revision)
 	dead, live := m.look(found, began)
 	if m.share != (Share{}) && (found.table.object.uid != m.table.object.uid || !m.share.of(m.name, found.table.owners)) {
 		m.valid = time.Time{} // others may own the slots
@@ -323,7 +325,7 @@ func (m *ringMember) move(ctx, owning context.Context, dead map[string]bool, liv
 			// others may have considered this member dead and claimed the slot. Only a
 			// successful write now proves that they have not.
 			changed = true
-		case owner != m.name && plan[slot] == m.name && (owner == "" || dead[owner]):
+		case owner != m.name && plan[slot] == m.name && (owner == "" && !time.Now().Before(m.doubted) || dead[owner]):
 			after[slot], changed, m.asked[slot] = m.name, true, true
 		}
 	}
@@ -335,7 +337,7 @@ func (m *ringMember) move(ctx, owning context.Context, dead map[string]bool, liv
 		if err != nil {
 			return err // the next turn reads the outcome
 		}
-		m.table, m.asked = written, [slots]bool{}
+		m.table, m.asked, m.latest = written, [slots]bool{}, written.object.revision
 		for slot, owner := range after {
 			if owner == m.name && !m.share.HasSlot(slot) {
 				m.share.tokens[slot], wanted.tokens[slot] = m.token(), m.token()

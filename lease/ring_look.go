@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/listwatch/listwatch/kube"
 )
 
 // sighting is the last observed state of a member's Lease, and when it was first observed.
@@ -11,6 +13,26 @@ type sighting struct {
 	mark  string
 	since time.Time
 	lasts time.Duration
+}
+
+// history is what a Ring knows of the revisions of its table.
+type history struct {
+	latest  kube.Revision // "" = there was no table
+	doubted time.Time     // until then, slots without an owner may have one
+}
+
+// compare notices a server that was restored to an earlier state, by the revision of the
+// table. The owners of slots in the lost history may not have noticed.
+func (m *ringMember) compare(table kube.Revision) {
+	if m.latest.Newer(table) {
+		lasts := m.options.Duration
+		for _, s := range m.seen {
+			lasts = max(lasts, s.lasts)
+		}
+		m.doubted = time.Now().Add(lasts)
+		m.log.Warn("the server was restored to an earlier state: waiting before slots without an owner are claimed", "ring", m.key.String(), "until", m.doubted)
+	}
+	m.latest = table
 }
 
 // look records which Leases have changed. dead are the owners and members that have stopped

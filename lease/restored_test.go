@@ -1,0 +1,60 @@
+package lease_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/lease"
+)
+
+// TestRestoredServerWithAReleasedLease: who has seen the leader of the lost history waits
+// until it must have stopped.
+func TestRestoredServerWithAReleasedLease(t *testing.T) {
+	leading(t, func(t *testing.T, s *stage, a *replica) {
+		_ = a.stop()
+		backup := s.srv.Revision()
+		a.start()
+		s.until("a")
+		b := s.replica("b", lease.Options{}).start()
+		time.Sleep(5 * time.Second)
+		s.mu.Lock()
+		s.terms = nil // tokens go back with the server
+		s.mu.Unlock()
+		a.link.set(mute)
+		s.srv.RestoreTo(backup)
+		if took := s.until("b"); took < 15*time.Second || took > 18*time.Second {
+			t.Errorf("b leads after %v", took)
+		}
+		_ = b.stop()
+	})
+}
+
+// TestRingOfARestoredServerWithFreeSlots: a member that has seen their owner in the lost
+// history waits until it must have stopped.
+func TestRingOfARestoredServerWithFreeSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCircle(t)
+		a := c.join("a", 0, true)
+		pass(5 * time.Second)
+		c.balanced(1)
+		a.cancel()
+		<-a.done
+		backup := c.srv.Revision() // no slot has an owner
+		b := c.join("b", 0, false)
+		pass(5 * time.Second)
+		c.join("d", 0, false)
+		pass(20 * time.Second)
+		c.balanced(2)
+		b.link.set(severed)
+		c.srv.RestoreTo(backup)
+		c.mu.Lock()
+		c.tokens = [256]kube.Revision{} // they go back with the server
+		c.mu.Unlock()
+		pass(time.Minute)
+		b.link.set(fair)
+		pass(40 * time.Second)
+		c.balanced(2)
+	})
+}
