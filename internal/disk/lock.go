@@ -24,8 +24,9 @@ func (e *LockedError) Error() string {
 const maxHolder = 200
 
 // Lock creates the file at path, if there is none, and locks it until release is called
-// or the process ends, in whatever way. It writes into the file who has the lock. The
-// file stays, since others could lock one that was removed.
+// or the process ends, in whatever way. It writes into the file who has the lock, but
+// over nothing that somebody else has written. The file stays, since others could lock
+// one that was removed.
 //
 // It does not wait: it fails with a *LockedError where the lock is taken. Systems other
 // than Windows, Linux, macOS and the BSDs have no such lock: there it always succeeds.
@@ -34,11 +35,20 @@ func Lock(path string) (release func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	host, _ := os.Hostname() // for people
-	if err := f.Truncate(0); err == nil {
-		_, _ = fmt.Fprintf(f, "process %d on %q since %s\n", os.Getpid(), host, time.Now().UTC().Format(time.RFC3339))
+	if host, _ := os.Hostname(); vacant(f) && f.Truncate(0) == nil { // for people
+		_, _ = fmt.Fprintf(f, "%s%d on %q since %s\n", held, os.Getpid(), host, time.Now().UTC().Format(time.RFC3339))
 	}
 	return func() { unlock(f) }, nil
+}
+
+// held is how a file begins that says who has the lock.
+const held = "process "
+
+// vacant reports whether f is empty or says who had the lock.
+func vacant(f *os.File) bool {
+	b := make([]byte, len(held))
+	n, err := f.ReadAt(b, 0)
+	return n == 0 && err == io.EOF || string(b) == held
 }
 
 // holder returns who the file says has the lock.

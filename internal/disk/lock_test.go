@@ -89,3 +89,23 @@ func TestLockPrintsNothingForeign(t *testing.T) {
 		release()
 	}
 }
+
+// TestLockWritesOverNothingOfTheUser: a file that only has the name of a lock is locked,
+// and keeps what is in it, as does what a hard link of that name leads to.
+func TestLockWritesOverNothingOfTheUser(t *testing.T) {
+	for content, want := range map[string]bool{"a user's notes\n": false, "processes\n": false, "": true, "process 1 on \"a\" since 2026\n": true} {
+		path := filepath.Join(t.TempDir(), "x.lock")
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		release, err := disk.Lock(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		release()
+		b, err := os.ReadFile(path)
+		if written := string(b) != content; err != nil || written != want {
+			t.Errorf("%q is %q, %v", content, b, err)
+		}
+	}
+}
