@@ -60,11 +60,7 @@ func history(t *testing.T, s sink.Reader) (all []string) {
 // TestCompactionAndRetention: what a broker removes in its own time is not what a Sink
 // needs.
 func TestCompactionAndRetention(t *testing.T) {
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cluster.Close)
+	cluster := boot(t)
 	s := open(t, kafka.Options{Retention: time.Millisecond}, cluster.ListenAddrs())
 	p, _, err := s.Open(t.Context(), scope)
 	if err != nil {
@@ -139,11 +135,7 @@ func TestATopicThatIsNotCompactedIsRefused(t *testing.T) {
 // TestAFailedTransactionLeavesNothing: the broker takes the records and refuses to end the
 // transaction.
 func TestAFailedTransactionLeavesNothing(t *testing.T) {
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cluster.Close)
+	cluster := boot(t)
 	s := open(t, kafka.Options{}, cluster.ListenAddrs())
 	p, _, err := s.Open(t.Context(), scope)
 	if err != nil {
@@ -183,11 +175,7 @@ func TestAFailedTransactionLeavesNothing(t *testing.T) {
 
 // TestReshardEndsTheTransactionOfADeadProcess, and does not wait until the broker does.
 func TestReshardEndsTheTransactionOfADeadProcess(t *testing.T) {
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cluster.Close)
+	cluster := boot(t)
 	s := open(t, kafka.Options{}, cluster.ListenAddrs())
 	p, _, err := s.Open(t.Context(), scope)
 	if err != nil {
@@ -217,11 +205,7 @@ func TestReshardEndsTheTransactionOfADeadProcess(t *testing.T) {
 // TestCloseSendsNoMetrics: a takeover, which closes the former producer, would wait until a broker
 // that is gone has taken its metrics.
 func TestCloseSendsNoMetrics(t *testing.T) {
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cluster.Close)
+	cluster := boot(t)
 	var sent atomic.Int64
 	cluster.ControlKey(int16(kmsg.GetTelemetrySubscriptions), func(kmsg.Request) (kmsg.Response, error, bool) {
 		cluster.KeepControl()

@@ -23,12 +23,18 @@ func brokers(t *testing.T) []string {
 		return strings.Split(real, ",")
 	}
 	t.Log("against kfake")
+	return boot(t).ListenAddrs()
+}
+
+// boot starts a broker of this process.
+func boot(t *testing.T) *kfake.Cluster {
+	t.Helper()
 	c, err := kfake.NewCluster(kfake.NumBrokers(1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	return c.ListenAddrs()
+	return c
 }
 
 var prefixes atomic.Int64
