@@ -28,6 +28,7 @@ func FuzzJudge(f *testing.F) {
 			}
 		}
 		_ = Unready(o)
+		_ = Refused(o)
 		_, _ = PodSelector(o)
 	})
 }

@@ -1,6 +1,9 @@
 package rollout
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Unready returns why a Pod is not ready, a line for each reason; nil if it is, or has
 // finished.
@@ -33,12 +36,23 @@ func Unready(pod map[string]any) []string {
 	return why
 }
 
+// Refused returns why Pods of an object are not created, as its conditions say.
+func Refused(object map[string]any) []string {
+	if c := condition(member(object, "status"), "ReplicaFailure"); c["status"] == "True" {
+		return []string{strings.TrimPrefix(because(c), ": ")}
+	}
+	return nil
+}
+
 // container says why a container is not ready, nothing if it is, or waits for others.
 func container(c map[string]any, initial bool) string {
 	state := member(c, "state")
 	restarts := ""
 	if n := number(c["restartCount"]); n > 0 {
 		restarts = fmt.Sprintf(" (restarted %d times)", n)
+		if last := member(member(c, "lastState"), "terminated"); last != nil {
+			restarts = fmt.Sprintf(" (restarted %d times, last after exit code %d: %v)", n, number(last["exitCode"]), last["reason"])
+		}
 	}
 	if w := member(state, "waiting"); w != nil {
 		if w["reason"] == "PodInitializing" {

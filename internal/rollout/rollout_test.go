@@ -98,6 +98,8 @@ func TestUnreadySaysWhy(t *testing.T) {
 			[]string{"container a: is waiting: CrashLoopBackOff: back-off (restarted 3 times)", "container c: is running and not ready"}},
 		{`{"status":{"initContainerStatuses":[{"name":"i","state":{"terminated":{"exitCode":2,"reason":"Error"}}}],"containerStatuses":[{"name":"a","state":{"waiting":{"reason":"PodInitializing"}}}]}}`,
 			[]string{"container i: ended with exit code 2: Error"}},
+		{`{"status":{"containerStatuses":[{"name":"a","restartCount":3,"state":{"waiting":{"reason":"CrashLoopBackOff"}},"lastState":{"terminated":{"exitCode":137,"reason":"OOMKilled"}}}]}}`,
+			[]string{"container a: is waiting: CrashLoopBackOff (restarted 3 times, last after exit code 137: OOMKilled)"}},
 		{`{}`, []string{"is not ready"}},
 	} {
 		if diff := cmp.Diff(test.want, Unready(decoded(t, test.pod))); diff != "" {
