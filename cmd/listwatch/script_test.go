@@ -229,7 +229,7 @@ func cmdUser(ts *testscript.TestScript, neg bool, args []string) {
 
 // resources that scripts name.
 var resources = map[string]kube.Resource{
-	"pods": kube.Pods, "nodes": kube.Nodes, "secrets": kube.Secrets, "deployments": kube.Deployments, "configmaps": kube.ConfigMaps, "namespaces": kube.Namespaces, "definitions": kube.CustomResourceDefinitions,
+	"pods": kube.Pods, "nodes": kube.Nodes, "secrets": kube.Secrets, "deployments": kube.Deployments, "statefulsets": kube.StatefulSets, "configmaps": kube.ConfigMaps, "namespaces": kube.Namespaces, "definitions": kube.CustomResourceDefinitions,
 	"events":    {Version: "v1", Plural: "events", Kind: "Event", Namespaced: true},
 	"widgets.a": {Group: "a.example.com", Version: "v1", Plural: "widgets", Kind: "Widget", Namespaced: true},
 	"widgets.b": {Group: "b.example.com", Version: "v1", Plural: "widgets", Kind: "Widget", Namespaced: true},

@@ -33,7 +33,8 @@ func Command(p *cli.Program) *cobra.Command {
 		Short: "Follow a rollout until it is complete, and say what it waits for",
 		Long: `Follow the rollout of a Deployment, StatefulSet, DaemonSet or Job until it is
 complete. The lines of kubectl rollout status are printed; indented below them, why
-each of its Pods is not ready, and the warnings among the Pods' Events.
+Pods are not created, why each of its Pods is not ready, and the warnings among
+the Events of the object and of its Pods.
 
 The exit code is 1 if the rollout fails or the object is deleted, 4 at --timeout.`,
 		Example: `  listwatch rollout deployment/web --timeout 5m
@@ -85,6 +86,6 @@ func run(p *cli.Program, cmd *cobra.Command, args []string, o *flags) error {
 		return exit.Usage("%s have no rollout: want a deployment, statefulset, daemonset or job", ts[0].Resource.GroupResource())
 	}
 	r := &rolling{program: p, client: c, talk: t, target: ts[0], watch: o.watch, changes: make(chan change),
-		pods: map[string][]string{}, warnings: map[string][]string{}, said: map[string]bool{}}
+		pods: map[string][]string{}, warnings: map[string][]string{}, refused: map[string]string{}, said: map[string]bool{}}
 	return r.run(ctx)
 }

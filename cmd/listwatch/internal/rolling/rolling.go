@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
@@ -35,8 +37,9 @@ type rolling struct {
 	pending  int // collections that are not known in whole
 	pods     map[string][]string
 	warnings map[string][]string // by the name of a pod
+	refused  map[string]string   // the warnings about the object, the latest of each reason
 	status   string              // the line of the rollout that was printed last
-	said     map[string]bool     // the lines of pods that were printed
+	said     map[string]bool     // the lines below it that were printed
 }
 
 // The collections that are watched.
@@ -103,7 +106,10 @@ func (r *rolling) run(ctx context.Context) error {
 			if labels, err := rollout.PodSelector(r.object); err == nil && !labels.Empty() {
 				follow(ofPods, kube.Pods, labels, kube.FieldSelector{})
 				pods, _ := kube.ParseFieldSelector("involvedObject.kind=Pod")
-				follow(ofEvents, kube.Resource{Version: "v1", Plural: "events", Kind: "Event", Namespaced: true}, kube.Selector{}, pods)
+				follow(ofEvents, events, kube.Selector{}, pods)
+			}
+			if about, err := kube.ParseFieldSelector("involvedObject.uid=" + r.uid()); err == nil && r.uid() != "" {
+				follow(ofEvents, events, kube.Selector{}, about)
 			}
 		}
 		if end, err := r.print(); end || err != nil {
@@ -112,16 +118,24 @@ func (r *rolling) run(ctx context.Context) error {
 	}
 }
 
+var events = kube.Resource{Version: "v1", Plural: "events", Kind: "Event", Namespaced: true}
+
+func (r *rolling) uid() string {
+	meta, _ := r.object["metadata"].(map[string]any)
+	uid, _ := meta["uid"].(string)
+	return uid
+}
+
 func (r *rolling) name() string { return record.KubectlName(r.target.Resource, r.target.Name) }
 
 // print prints what is new, and reports whether that is the end.
 func (r *rolling) print() (end bool, err error) {
 	status, failed := rollout.Judge(r.target.Resource, r.object)
-	if failed != nil {
-		return true, cmp.Or(r.report(), exit.Failed(failed))
-	}
 	if r.pending > 0 && !status.Done {
 		return false, nil // the first state is printed in whole
+	}
+	if failed != nil {
+		return true, cmp.Or(r.report(), exit.Failed(failed))
 	}
 	if text := printable.Line(status.Text); text != r.status {
 		r.status = text
@@ -138,8 +152,18 @@ func (r *rolling) print() (end bool, err error) {
 	return !r.watch, nil
 }
 
-// report prints why pods are not ready, where that is new.
+// report prints why pods are not made and not ready, where that is new.
 func (r *rolling) report() error {
+	why := rollout.Refused(r.object)
+	for _, reason := range slices.Sorted(maps.Keys(r.refused)) {
+		why = append(why, reason+": "+r.refused[reason])
+	}
+	for _, text := range why {
+		reason, _, _ := strings.Cut(text, ":") // messages name another pod each time
+		if err := r.say(reason, "  "+printable.Line(r.name()+": "+text)); err != nil {
+			return err
+		}
+	}
 	names := make([]string, 0, len(r.pods))
 	for name, why := range r.pods {
 		if why != nil {
@@ -150,16 +174,21 @@ func (r *rolling) report() error {
 	for _, name := range names {
 		for _, text := range slices.Concat(r.pods[name], r.warnings[name]) {
 			line := "  pod/" + printable.Line(name+": "+text)
-			if r.said[line] {
-				continue
-			}
-			r.said[line] = true
-			if err := r.program.Put(line + "\n"); err != nil {
+			if err := r.say(line, line); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// say prints a line, unless one with this key has been printed.
+func (r *rolling) say(key, line string) error {
+	if r.said[key] {
+		return nil
+	}
+	r.said[key] = true
+	return r.program.Put(line + "\n")
 }
 
 // pod takes in the state of a pod.
@@ -174,15 +203,24 @@ func (r *rolling) pod(c change) {
 	r.pods[name] = rollout.Unready(c.object)
 }
 
-// Of the warnings about one pod so many are kept.
-const maxWarnings = 20
+const (
+	maxWarnings = 20               // of one pod
+	retried     = 20 * time.Minute // controllers retry at least so often, and then warn again
+)
 
-// event takes in an Event of a pod.
+// event takes in an Event of a pod, or of the object.
 func (r *rolling) event(e map[string]any) {
 	about, _ := e["involvedObject"].(map[string]any)
 	name, _ := about["name"].(string)
 	text := fmt.Sprintf("%v: %v", e["reason"], e["message"])
 	if e["type"] != "Warning" || name == "" || slices.Contains(r.warnings[name], text) {
+		return
+	}
+	if about["uid"] == r.uid() && about["uid"] != nil {
+		last, _ := e["lastTimestamp"].(string)
+		if at, err := time.Parse(time.RFC3339, last); err != nil || time.Since(at) < retried {
+			r.refused[fmt.Sprint(e["reason"])] = fmt.Sprint(e["message"])
+		}
 		return
 	}
 	if _, known := r.pods[name]; !known && len(r.warnings) > 10_000 {
@@ -212,12 +250,12 @@ func (r *rolling) follow(ctx context.Context, of int, col client.Collection[code
 			return false
 		}
 	}
-	synced := false
+	synced, released := false, false
 	for ev, err := range watch.New(col, watch.Options{MaxItem: record.MaxItem}).Events(ctx) {
 		var stop *watch.Interruption
 		switch {
 		case err == nil && ev.Type == watch.Synced:
-			if !synced && !send(change{}) {
+			if !synced && !released && !send(change{}) {
 				return
 			}
 			synced = true
@@ -233,11 +271,17 @@ func (r *rolling) follow(ctx context.Context, of int, col client.Collection[code
 			case (refused || stop.Next == watch.OpNone) && !synced && of == ofObject:
 				send(change{err: exit.Failed(fmt.Errorf("%s %s: %w", messages.Verb(stop.Op), r.target.Label(), stop.Err))})
 				return
-			case refused && !synced:
+			case refused && !synced && !released:
 				r.talk.Warn(label, "skipped"+r.target.Where()+": "+messages.Reason(stop.Err), "skipped", "err", messages.Reason(stop.Err))
 				send(change{})
 				return
 			default:
+				if !synced && !released && of != ofObject { // do not wait for it
+					released = true
+					if !send(change{}) {
+						return
+					}
+				}
 				r.talk.Warn(label, fmt.Sprintf("cannot %s: %v; again in %s", messages.Verb(stop.Op), stop.Err, printable.Rough(stop.Wait)), "failed", "err", printable.Line(stop.Err.Error()))
 			}
 		}
