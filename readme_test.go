@@ -36,3 +36,26 @@ func TestREADMEShowsCodeThatRuns(t *testing.T) {
 		}
 	}
 }
+
+// TestFirstOperatorShowsCodeThatRuns: blocks of Go in docs/first-operator.md stand in an
+// example, whose tests run it.
+func TestFirstOperatorShowsCodeThatRuns(t *testing.T) {
+	var texts []string
+	for _, name := range []string{"docs/first-operator.md", "examples/greeting/main.go", "examples/greeting/greeting_test.go"} {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(b))
+	}
+	blocks := strings.Split(texts[0], "```go\n")[1:]
+	if len(blocks) < 7 {
+		t.Errorf("%d blocks of Go, want at least 7", len(blocks))
+	}
+	for _, block := range blocks {
+		code, _, _ := strings.Cut(block, "```")
+		if !strings.Contains(texts[1], code) && !strings.Contains(texts[2], code) {
+			t.Errorf("examples/greeting does not have the block\n%s", code)
+		}
+	}
+}

@@ -147,6 +147,7 @@ var floors = map[string]float64{
 
 	"examples/minimal":      20,
 	"examples/foo":          20,
+	"examples/greeting":     20,
 	"examples/cloudmanager": 20,
 	"examples/database":     20,
 	"":                      21,
@@ -201,6 +202,7 @@ var (
 		"ui":                         append([]string{"github.com/klauspost/compress"}, engine...),
 		"cmd/listwatch":              program,
 		"examples/foo":               append([]string{"go.yaml.in/yaml/v3"}, engine...),
+		"examples/greeting":          append([]string{"go.yaml.in/yaml/v3"}, engine...),
 		"examples/cloudmanager":      append([]string{"go.yaml.in/yaml/v3"}, engine...),
 		"examples/database":          append([]string{"go.yaml.in/yaml/v3"}, engine...),
 
