@@ -199,6 +199,25 @@ var attacks = []attack{
 	{name: "white space between events", args: watching("name"), watch: inside("", "\n", "")},
 	{name: "bookmarks without end", args: watching("name"), watch: inside("", `{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"9"}}}`+"\n", "")},
 	{name: "the error of a watch without end", args: watching("name"), watch: inside(`{"type":"ERROR","object":{"kind":"Status","message":"`, "x", "")},
+	{name: "the continue token of a list without end", says: "list metadata above the limit of 1048576 bytes", ends: true, args: listingAs("name"), list: inside(`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7","continue":"`, "x", `"},"items":[]}`)},
+	{name: "column definitions without end", says: "column definitions above the limit of 1048576 bytes", ends: true, args: listingAs("wide"), list: inside(`{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"7"},"columnDefinitions":[{"name":"`, "x", `"}],"rows":[]}`)},
+	{name: "errors of a watch, of 2 MB", says: "an ERROR of 2097", ends: true, args: watching("name", "--max-failures", "3"), watch: func(s *sender) {
+		s.put(`{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","code":500,"message":"` + strings.Repeat("x", 2<<20) + `"}}` + "\n")
+	}},
+	{name: "names of 2 MB", says: "at most 1024 are allowed", ends: true, args: listingAs("name"), list: atMost(12<<20, func(s *sender) {
+		s.put(listHead)
+		for s.put(`{"metadata":{"name":"` + strings.Repeat("x", 2<<20) + `","namespace":"default","uid":"u","resourceVersion":"7"}},`) {
+		}
+		s.left = 1 << 10
+		s.put(okPod + "]}")
+	})},
+	{name: "items of 3 MB that are not UTF-8", says: "UTF-8", ends: true, args: listingAs("json"), list: atMost(12<<20, func(s *sender) {
+		s.put(listHead)
+		for s.put(itemHead + `"spec":"` + strings.Repeat("\xff", 3<<20) + `"},`) {
+		}
+		s.left = 1 << 10
+		s.put(okPod + "]}")
+	})},
 	{name: "groups without end", args: listingAs("name"), kubectl: kubectlGet("name"), other: map[string]func(*sender){"/apis": inside(`{"kind":"APIGroupList","groups":[`, `{"name":"a.io","versions":[{"groupVersion":"a.io/v1","version":"v1"}]},`, "")}},
 	{name: "resources without end", args: listingAs("name"), other: map[string]func(*sender){"/api/v1": inside(`{"kind":"APIResourceList","groupVersion":"v1","resources":[`, `{"name":"a","kind":"A","namespaced":true,"verbs":["list"]},`, "")}},
 	{name: "a resource's name without end", args: listingAs("name"), other: map[string]func(*sender){"/api/v1": inside(`{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"`, "x", "")}},
