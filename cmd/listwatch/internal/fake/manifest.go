@@ -50,9 +50,12 @@ func (s *fakeServer) fill(ctx context.Context, stdin io.Reader) error {
 	seen := map[identity]string{} // where it is
 	bar := s.talk.Task("fake", "objects")
 	defer s.talk.Done()
+	rank := -1
 	for i, m := range all {
+		all[i] = nil // the server has its text
 		bar.At(i, len(all))
-		if i == 0 || m.rank() != all[i-1].rank() {
+		if rank != m.rank() {
+			rank = m.rank()
 			if api, err = discovery.Fetch(ctx, s.client); err != nil {
 				return s.ended(ctx, err)
 			}
