@@ -57,6 +57,7 @@ func TestKubectlOutput(t *testing.T) {
 	k := &pair{T: t, cluster: c, program: setup.BuildProgram(t), kubectl: kubectl, flags: []string{"--kubeconfig", setup.Kubeconfig(t, c, c.URL()), "-n", ns}, ns: ns}
 	k.fill()
 	t.Run("Tables", func(t *testing.T) { k.with(t).tableCases() })
+	t.Run("Types", func(t *testing.T) { k.with(t).typeCases() })
 	t.Run("Expressions", func(t *testing.T) { k.with(t).expressionCases() })
 	t.Run("Accepted", func(t *testing.T) { k.with(t).acceptedCases() })
 	t.Run("Watches", func(t *testing.T) { k.with(t).watchCases() })
