@@ -6,114 +6,114 @@ const KEPT = 400;
 
 // Changes fills the rows while the type is "activity". hooks: now(), href(patch), view(), state(), types(), clear().
 export class Changes {
-  constructor(hooks) {
-    this.hooks = hooks;
-    this.on = false;
-    this.box = document.getElementById("rows");
-  }
+	constructor(hooks) {
+		this.hooks = hooks;
+		this.on = false;
+		this.box = document.getElementById("rows");
+	}
 
-  show() {
-    const v = this.hooks.view(), id = JSON.stringify([v.at, v.ns, v.filter]);
-    this.on = true;
-    if (this.id === id) return this.draw();
-    this.id = id;
-    this.rows = [];
-    this.omitted = 0;
-    this.loaded = this.more = false;
-    this.failed = "";
-    this.load(0);
-    this.draw();
-  }
+	show() {
+		const v = this.hooks.view(), id = JSON.stringify([v.at, v.ns, v.filter]);
+		this.on = true;
+		if (this.id === id) return this.draw();
+		this.id = id;
+		this.rows = [];
+		this.omitted = 0;
+		this.loaded = this.more = false;
+		this.failed = "";
+		this.load(0);
+		this.draw();
+	}
 
-  hide() {
-    this.on = false;
-    this.id = "";
-    this.stop?.abort();
-  }
+	hide() {
+		this.on = false;
+		this.id = "";
+		this.stop?.abort();
+	}
 
-  // load gets the newest changes, or those before a position.
-  async load(before) {
-    this.stop?.abort();
-    const stop = this.stop = new AbortController(), v = this.hooks.view();
-    const past = v.at || this.hooks.state()?.mode === "recording";
-    try {
-      const d = await get("api/changes", { at: past ? Math.round(this.hooks.now()) : "", before, limit: 100, ns: (v.ns || []).join(","), text: v.filter }, stop.signal);
-      if (stop.signal.aborted) return;
-      const known = new Set(this.rows.map(c => c.pos));
-      this.rows.push(...d.changes.filter(c => !known.has(c.pos)));
-      this.rows.sort((a, b) => b.pos - a.pos);
-      this.more = d.more;
-      this.failed = "";
-      this.loaded = true;
-    } catch (e) {
-      if (stop.signal.aborted) return;
-      this.failed = e.message;
-    }
-    this.draw();
-  }
+	// load gets the newest changes, or those before a position.
+	async load(before) {
+		this.stop?.abort();
+		const stop = this.stop = new AbortController(), v = this.hooks.view();
+		const past = v.at || this.hooks.state()?.mode === "recording";
+		try {
+			const d = await get("api/changes", { at: past ? Math.round(this.hooks.now()) : "", before, limit: 100, ns: (v.ns || []).join(","), text: v.filter }, stop.signal);
+			if (stop.signal.aborted) return;
+			const known = new Set(this.rows.map(c => c.pos));
+			this.rows.push(...d.changes.filter(c => !known.has(c.pos)));
+			this.rows.sort((a, b) => b.pos - a.pos);
+			this.more = d.more;
+			this.failed = "";
+			this.loaded = true;
+		} catch (e) {
+			if (stop.signal.aborted) return;
+			this.failed = e.message;
+		}
+		this.draw();
+	}
 
-  // add takes an event "activity".
-  add(d) {
-    if (!this.on || this.hooks.view().at) return;
-    const known = new Set(this.rows.map(c => c.pos)), fresh = d.changes.filter(c => !known.has(c.pos) && this.match(c));
-    const now = Date.now();
-    for (const c of fresh) c.fresh = now;
-    const most = Math.max(KEPT, this.rows.length);
-    this.rows = [...fresh, ...this.rows].sort((a, b) => b.pos - a.pos);
-    this.more ||= this.rows.length > most;
-    this.rows.length = Math.min(most, this.rows.length);
-    this.omitted += d.omitted || 0;
-    this.draw();
-  }
+	// add takes an event "activity".
+	add(d) {
+		if (!this.on || this.hooks.view().at) return;
+		const known = new Set(this.rows.map(c => c.pos)), fresh = d.changes.filter(c => !known.has(c.pos) && this.match(c));
+		const now = Date.now();
+		for (const c of fresh) c.fresh = now;
+		const most = Math.max(KEPT, this.rows.length);
+		this.rows = [...fresh, ...this.rows].sort((a, b) => b.pos - a.pos);
+		this.more ||= this.rows.length > most;
+		this.rows.length = Math.min(most, this.rows.length);
+		this.omitted += d.omitted || 0;
+		this.draw();
+	}
 
-  match(c) {
-    const v = this.hooks.view(), gap = c.op === "GAP";
-    if (!gap && v.ns?.length && !v.ns.includes(c.ns)) return false;
-    const all = [c.type, c.ns, c.name, c.what, c.by, c.op].join(" ").toLowerCase();
-    return v.filter.toLowerCase().split(/\s+/).filter(Boolean).every(w => w[0] === "-" && w.length > 1 ? !all.includes(w.slice(1)) : gap || all.includes(w));
-  }
+	match(c) {
+		const v = this.hooks.view(), gap = c.op === "GAP";
+		if (!gap && v.ns?.length && !v.ns.includes(c.ns)) return false;
+		const all = [c.type, c.ns, c.name, c.what, c.by, c.op].join(" ").toLowerCase();
+		return v.filter.toLowerCase().split(/\s+/).filter(Boolean).every(w => w[0] === "-" && w.length > 1 ? !all.includes(w.slice(1)) : gap || all.includes(w));
+	}
 
-  summary() {
-    if (!this.rows?.length) return "";
-    const all = this.hooks.types(), watched = all.filter(t => ["live", "stale", "loading", "error"].includes(t.state)).length;
-    return (this.more ? "the newest " : "") + plural(this.rows.length, "change") + ` of ${plural(watched, "watched type")}` + (all.length > watched ? `; ${number(all.length - watched)} others are not watched` : "") + (this.omitted ? `, ${number(this.omitted)} more counted but not listed` : "");
-  }
+	summary() {
+		if (!this.rows?.length) return "";
+		const all = this.hooks.types(), watched = all.filter(t => ["live", "stale", "loading", "error"].includes(t.state)).length;
+		return (this.more ? "the newest " : "") + plural(this.rows.length, "change") + ` of ${plural(watched, "watched type")}` + (all.length > watched ? `; ${number(all.length - watched)} others are not watched` : "") + (this.omitted ? `, ${number(this.omitted)} more counted but not listed` : "");
+	}
 
-  draw() {
-    if (!this.on || this.due) return;
-    this.due = true;
-    requestAnimationFrame(() => { this.due = false; if (this.on) this.render(); });
-  }
+	draw() {
+		if (!this.on || this.due) return;
+		this.due = true;
+		requestAnimationFrame(() => { this.due = false; if (this.on) this.render(); });
+	}
 
-  render() {
-    if (!this.rows.length) {
-      put(this.box, this.failed ? sheet("error", "The activity cannot be shown", [this.failed]) : this.loaded && this.hooks.view().filter ? sheet("", "No change matches", [this.hooks.view().filter], button("Clear the filter", this.hooks.clear)) : this.loaded ? sheet("", "No changes", ["What changes in the watched types appears here."]) : sheet("", "Loading", []));
-      return;
-    }
-    if (!this.body || !this.box.contains(this.body)) {
-      this.body = h("tbody", { role: "rowgroup" });
-      this.end = h("div", { class: "sheet" });
-      this.made = new Map();
-      const cols = [84, 150, 84, 300, 160, 0].map(w => { const c = h("col"); if (w) c.style.width = w + "px"; return c; });
-      put(this.box, h("table", { class: "grid changes", role: "presentation" }, h("colgroup", {}, cols), h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, ["Time", "Type", "Change", "Object", "By", "What"].map(x => h("th", { role: "columnheader" }, h("button", { type: "button", tabindex: -1, disabled: true }, x))))), this.body), this.end);
-    }
-    const items = this.rows.map(c => this.made.get(c.pos) || this.row(c)), keep = new Set(items);
-    for (const e of [...this.body.children]) if (!keep.has(e)) { e.remove(); this.made.delete(Number(e.dataset.pos)); }
-    let at = this.body.firstChild;
-    for (const e of items) { if (e === at) at = at.nextSibling; else this.body.insertBefore(e, at); }
-    put(this.end, this.more && this.rows.length < 5000 ? button("Earlier changes", () => this.load(this.rows.at(-1).pos)) : "");
-    text(document.getElementById("count"), this.summary());
-  }
+	render() {
+		if (!this.rows.length) {
+			put(this.box, this.failed ? sheet("error", "The activity cannot be shown", [this.failed]) : this.loaded && this.hooks.view().filter ? sheet("", "No change matches", [this.hooks.view().filter], button("Clear the filter", this.hooks.clear)) : this.loaded ? sheet("", "No changes", ["What changes in the watched types appears here."]) : sheet("", "Loading", []));
+			return;
+		}
+		if (!this.body || !this.box.contains(this.body)) {
+			this.body = h("tbody", { role: "rowgroup" });
+			this.end = h("div", { class: "sheet" });
+			this.made = new Map();
+			const cols = [84, 150, 84, 300, 160, 0].map(w => { const c = h("col"); if (w) c.style.width = w + "px"; return c; });
+			put(this.box, h("table", { class: "grid changes", role: "presentation" }, h("colgroup", {}, cols), h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, ["Time", "Type", "Change", "Object", "By", "What"].map(x => h("th", { role: "columnheader" }, h("button", { type: "button", tabindex: -1, disabled: true }, x))))), this.body), this.end);
+		}
+		const items = this.rows.map(c => this.made.get(c.pos) || this.row(c)), keep = new Set(items);
+		for (const e of [...this.body.children]) if (!keep.has(e)) { e.remove(); this.made.delete(Number(e.dataset.pos)); }
+		let at = this.body.firstChild;
+		for (const e of items) { if (e === at) at = at.nextSibling; else this.body.insertBefore(e, at); }
+		put(this.end, this.more && this.rows.length < 5000 ? button("Earlier changes", () => this.load(this.rows.at(-1).pos)) : "");
+		text(document.getElementById("count"), this.summary());
+	}
 
-  row(c) {
-    let tr;
-    if (c.op === "GAP") tr = h("tr", { class: "gap", role: "row", "data-pos": c.pos }, h("td", { role: "gridcell", colspan: 6, dir: "auto" }, `${c.type}: ${clock(c.from)} to ${clock(c.to)}: ${c.reason || "the connection was lost"}. What came and went in between is not known.`));
-    else {
-      const td = (value, cls) => h("td", { role: "gridcell", class: cls, dir: "auto", title: String(value).length > 14 ? value : null }, value);
-      tr = h("tr", { class: "change " + c.op.toLowerCase(), role: "row", "data-pos": c.pos }, h("td", { role: "gridcell" }, h("a", { href: this.hooks.href({ at: c.at }), title: "Show this moment" }, clock(c.at))), td(c.type), td({ ADDED: "added", MODIFIED: "changed", DELETED: "deleted" }[c.op] || c.op, { ADDED: "add", DELETED: "del" }[c.op]),
-        h("td", { role: "gridcell", class: "n", dir: "auto" }, h("a", { href: this.hooks.href({ object: { type: c.type, ns: c.ns || "", name: c.name, uid: c.uid }, tab: "" }), title: c.name }, c.ns ? c.ns + "/" + c.name : c.name)), td(c.by || "", "dim"), td((c.inferred ? "found by comparing. " : "") + (c.what || "")));
-    }
-    this.made.set(c.pos, tr);
-    return tr;
-  }
+	row(c) {
+		let tr;
+		if (c.op === "GAP") tr = h("tr", { class: "gap", role: "row", "data-pos": c.pos }, h("td", { role: "gridcell", colspan: 6, dir: "auto" }, `${c.type}: ${clock(c.from)} to ${clock(c.to)}: ${c.reason || "the connection was lost"}. What came and went in between is not known.`));
+		else {
+			const td = (value, cls) => h("td", { role: "gridcell", class: cls, dir: "auto", title: String(value).length > 14 ? value : null }, value);
+			tr = h("tr", { class: "change " + c.op.toLowerCase(), role: "row", "data-pos": c.pos }, h("td", { role: "gridcell" }, h("a", { href: this.hooks.href({ at: c.at }), title: "Show this moment" }, clock(c.at))), td(c.type), td({ ADDED: "added", MODIFIED: "changed", DELETED: "deleted" }[c.op] || c.op, { ADDED: "add", DELETED: "del" }[c.op]),
+				h("td", { role: "gridcell", class: "n", dir: "auto" }, h("a", { href: this.hooks.href({ object: { type: c.type, ns: c.ns || "", name: c.name, uid: c.uid }, tab: "" }), title: c.name }, c.ns ? c.ns + "/" + c.name : c.name)), td(c.by || "", "dim"), td((c.inferred ? "found by comparing. " : "") + (c.what || "")));
+		}
+		this.made.set(c.pos, tr);
+		return tr;
+	}
 }

@@ -6,457 +6,457 @@ const LINES = 2000;
 
 // Sheet shows one object. hooks: now(), go(patch) to navigate, type(id).
 export class Sheet {
-  constructor(hooks) {
-    this.hooks = hooks;
-    this.box = $("object");
-    this.of = null;
-    this.large = false;
-    this.turn = 0;            // of the last request
-    this.newest = {};         // part: the turn from which on an answer is taken
-  }
+	constructor(hooks) {
+		this.hooks = hooks;
+		this.box = $("object");
+		this.of = null;
+		this.large = false;
+		this.turn = 0;            // of the last request
+		this.newest = {};         // part: the turn from which on an answer is taken
+	}
 
-  // show opens an object, or follows a change of its tab or time.
-  show(o, tab, at) {
-    const id = JSON.stringify([o.type, o.ns, o.name, o.uid || "", at || 0]);
-    const other = id !== this.id;
-    this.tab = tab || "summary";
-    if (other) {
-      this.id = id;
-      this.of = o;
-      this.at = at;
-      this.data = {};
-      this.compare = null;
-      this.past = null;         // the state of the past that the YAML is of
-      this.unfolded = false;    // the managed fields are
-      this.stop?.abort();
-      this.stop = new AbortController();
-      this.logs?.abort();
-      this.logs = null;
-      this.frame();
-      this.load();
-    }
-    this.box.hidden = false;
-    this.draw();
-  }
+	// show opens an object, or follows a change of its tab or time.
+	show(o, tab, at) {
+		const id = JSON.stringify([o.type, o.ns, o.name, o.uid || "", at || 0]);
+		const other = id !== this.id;
+		this.tab = tab || "summary";
+		if (other) {
+			this.id = id;
+			this.of = o;
+			this.at = at;
+			this.data = {};
+			this.compare = null;
+			this.past = null;         // the state of the past that the YAML is of
+			this.unfolded = false;    // the managed fields are
+			this.stop?.abort();
+			this.stop = new AbortController();
+			this.logs?.abort();
+			this.logs = null;
+			this.frame();
+			this.load();
+		}
+		this.box.hidden = false;
+		this.draw();
+	}
 
-  hide() {
-    this.stop?.abort();
-    this.stop = null;
-    this.logs?.abort();
-    this.id = "";
-    this.of = null;
-    this.box.hidden = true;
-    put(this.box);
-  }
+	hide() {
+		this.stop?.abort();
+		this.stop = null;
+		this.logs?.abort();
+		this.id = "";
+		this.of = null;
+		this.box.hidden = true;
+		put(this.box);
+	}
 
-  // large is the whole width of the page.
-  enlarge() {
-    this.large = !this.large;
-    this.box.classList.toggle("large", this.large);
-    $("enlarge")?.setAttribute("aria-pressed", this.large);
-  }
+	// large is the whole width of the page.
+	enlarge() {
+		this.large = !this.large;
+		this.box.classList.toggle("large", this.large);
+		$("enlarge")?.setAttribute("aria-pressed", this.large);
+	}
 
-  query(more) { return { type: this.of.type, ns: this.of.ns, name: this.of.name, uid: this.of.uid, at: this.at || "", ...more }; }
+	query(more) { return { type: this.of.type, ns: this.of.ns, name: this.of.name, uid: this.of.uid, at: this.at || "", ...more }; }
 
-  // ask gets one part and draws; what failed is kept as {failed}. Answers arrive in any
-  // order: one that was asked for before the part that is shown is dropped.
-  async ask(part, path, query, tries = 0) {
-    const stop = this.stop, data = this.data, turn = ++this.turn;
-    const late = () => stop.signal.aborted || data !== this.data || turn < this.newest[part];
-    const take = got => { data[part] = got; this.newest[part] = turn; };
-    try {
-      const got = await get(path, query, stop.signal);
-      if (late()) return;
-      take(got);
-    } catch (e) {
-      if (late()) return;
-      // A type that is being listed, or a limit: it is asked again, for a while without a word.
-      if ((e.status === 503 || e.status === 429) && tries < 20) {
-        setTimeout(() => { if (!late()) this.ask(part, path, query, tries + 1); }, 500);
-        return;
-      }
-      if (!data[part] || data[part].failed || e instanceof Refused) take({ failed: e });
-    }
-    this.draw();
-  }
+	// ask gets one part and draws; what failed is kept as {failed}. Answers arrive in any
+	// order: one that was asked for before the part that is shown is dropped.
+	async ask(part, path, query, tries = 0) {
+		const stop = this.stop, data = this.data, turn = ++this.turn;
+		const late = () => stop.signal.aborted || data !== this.data || turn < this.newest[part];
+		const take = got => { data[part] = got; this.newest[part] = turn; };
+		try {
+			const got = await get(path, query, stop.signal);
+			if (late()) return;
+			take(got);
+		} catch (e) {
+			if (late()) return;
+			// A type that is being listed, or a limit: it is asked again, for a while without a word.
+			if ((e.status === 503 || e.status === 429) && tries < 20) {
+				setTimeout(() => { if (!late()) this.ask(part, path, query, tries + 1); }, 500);
+				return;
+			}
+			if (!data[part] || data[part].failed || e instanceof Refused) take({ failed: e });
+		}
+		this.draw();
+	}
 
-  // forget drops a part, and the answers that are on their way for it.
-  forget(part) {
-    delete this.data[part];
-    this.newest[part] = ++this.turn;
-  }
+	// forget drops a part, and the answers that are on their way for it.
+	forget(part) {
+		delete this.data[part];
+		this.newest[part] = ++this.turn;
+	}
 
-  // askObject gets the state of the past that was chosen, or the state of the view's time.
-  askObject() {
-    const x = this.past;
-    this.ask("object", "api/object", this.query(x && { at: x.pos ? "" : x.at, pos: x.pos || "" }));
-  }
+	// askObject gets the state of the past that was chosen, or the state of the view's time.
+	askObject() {
+		const x = this.past;
+		this.ask("object", "api/object", this.query(x && { at: x.pos ? "" : x.at, pos: x.pos || "" }));
+	}
 
-  // choose shows the YAML of a state of the past; null is the state of the view's time.
-  choose(state) {
-    this.past = state;
-    this.forget("object");
-    this.askObject();
-    this.draw();
-  }
+	// choose shows the YAML of a state of the past; null is the state of the view's time.
+	choose(state) {
+		this.past = state;
+		this.forget("object");
+		this.askObject();
+		this.draw();
+	}
 
-  load() {
-    this.askObject();
-    this.ask("history", "api/history", this.query());
-    this.ask("events", "api/events", this.query());
-    this.ask("tree", "api/tree", this.query());
-    if (this.unfolded) this.ask("managers", "api/managers", this.query());
-  }
+	load() {
+		this.askObject();
+		this.ask("history", "api/history", this.query());
+		this.ask("events", "api/events", this.query());
+		this.ask("tree", "api/tree", this.query());
+		if (this.unfolded) this.ask("managers", "api/managers", this.query());
+	}
 
-  // changed takes a new state of the object from the stream.
-  changed(state) {
-    if (!this.of || this.at) return;
-    const hist = this.data.history, known = hist?.states?.some(x => x.pos === state.pos);
-    if (known && this.data.object?.pos >= state.pos) return;
-    if (hist?.states && !known) hist.states = [state, ...hist.states];
-    this.draw();
-    clearTimeout(this.soon);
-    this.soon = setTimeout(() => this.reload(), 300);
-  }
+	// changed takes a new state of the object from the stream.
+	changed(state) {
+		if (!this.of || this.at) return;
+		const hist = this.data.history, known = hist?.states?.some(x => x.pos === state.pos);
+		if (known && this.data.object?.pos >= state.pos) return;
+		if (hist?.states && !known) hist.states = [state, ...hist.states];
+		this.draw();
+		clearTimeout(this.soon);
+		this.soon = setTimeout(() => this.reload(), 300);
+	}
 
-  // reload asks again for all that a change of the object changes. The stream has the newest
-  // states of a burst only, the history has all.
-  reload() {
-    if (!this.of || this.at) return;
-    if (!this.past) this.askObject();
-    this.ask("history", "api/history", this.query());
-    if (this.unfolded) this.ask("managers", "api/managers", this.query());
-    this.refresh();
-  }
+	// reload asks again for all that a change of the object changes. The stream has the newest
+	// states of a burst only, the history has all.
+	reload() {
+		if (!this.of || this.at) return;
+		if (!this.past) this.askObject();
+		this.ask("history", "api/history", this.query());
+		if (this.unfolded) this.ask("managers", "api/managers", this.query());
+		this.refresh();
+	}
 
-  // refresh asks again for what no event reports.
-  refresh() {
-    if (!this.of || this.at) return;
-    this.ask("events", "api/events", this.query());
-    this.ask("tree", "api/tree", this.query());
-  }
+	// refresh asks again for what no event reports.
+	refresh() {
+		if (!this.of || this.at) return;
+		this.ask("events", "api/events", this.query());
+		this.ask("tree", "api/tree", this.query());
+	}
 
-  frame() {
-    const o = this.of, tabs = this.tabs();
-    this.sub = h("p", { class: "sub" }, o.ns ? `${this.kind()} in ${o.ns}` : this.kind());
-    this.tabList = h("div", { class: "tabs", role: "tablist", "aria-label": "Parts of the object", onkeydown: e => this.keys(e) },
-      tabs.map(([id, name]) => h("button", { type: "button", role: "tab", id: "tab-" + id, "aria-controls": "body", onclick: () => this.hooks.go({ tab: id }) }, name)));
-    this.body = h("div", { class: "body", id: "body", role: "tabpanel", tabindex: "0" });
-    put(this.box, h("div", { class: "about" },
-      h("div", { class: "line" }, h("h1", { tabindex: "-1", dir: "auto", id: "object-title" }, o.name),
-        h("button", { type: "button", class: "icon", id: "enlarge", "aria-label": "Whole width", "aria-pressed": String(this.large), onclick: () => this.enlarge() }, icon("M9 2h5v5M14 2L9 7M7 14H2V9M2 14l5-5")),
-        h("button", { type: "button", class: "icon", "aria-label": "Close", onclick: () => this.hooks.go({ object: null, tab: "" }) }, icon("M4 4l8 8M12 4l-8 8"))),
-      this.sub, this.tabList), this.body);
-    this.drawnTab = "";
-  }
+	frame() {
+		const o = this.of, tabs = this.tabs();
+		this.sub = h("p", { class: "sub" }, o.ns ? `${this.kind()} in ${o.ns}` : this.kind());
+		this.tabList = h("div", { class: "tabs", role: "tablist", "aria-label": "Parts of the object", onkeydown: e => this.keys(e) },
+			tabs.map(([id, name]) => h("button", { type: "button", role: "tab", id: "tab-" + id, "aria-controls": "body", onclick: () => this.hooks.go({ tab: id }) }, name)));
+		this.body = h("div", { class: "body", id: "body", role: "tabpanel", tabindex: "0" });
+		put(this.box, h("div", { class: "about" },
+			h("div", { class: "line" }, h("h1", { tabindex: "-1", dir: "auto", id: "object-title" }, o.name),
+				h("button", { type: "button", class: "icon", id: "enlarge", "aria-label": "Whole width", "aria-pressed": String(this.large), onclick: () => this.enlarge() }, icon("M9 2h5v5M14 2L9 7M7 14H2V9M2 14l5-5")),
+				h("button", { type: "button", class: "icon", "aria-label": "Close", onclick: () => this.hooks.go({ object: null, tab: "" }) }, icon("M4 4l8 8M12 4l-8 8"))),
+			this.sub, this.tabList), this.body);
+		this.drawnTab = "";
+	}
 
-  kind() { return this.data.object?.kind || this.hooks.type(this.of.type)?.kind || this.of.type; }
+	kind() { return this.data.object?.kind || this.hooks.type(this.of.type)?.kind || this.of.type; }
 
-  tabs() {
-    const t = [["summary", "Summary"], ["history", "History"], ["yaml", "YAML"], ["events", "Events"], ["related", "Related"]];
-    if (this.of.type === "pods" && this.hooks.follow()) t.push(["logs", "Logs"]);
-    return t;
-  }
+	tabs() {
+		const t = [["summary", "Summary"], ["history", "History"], ["yaml", "YAML"], ["events", "Events"], ["related", "Related"]];
+		if (this.of.type === "pods" && this.hooks.follow()) t.push(["logs", "Logs"]);
+		return t;
+	}
 
-  keys(e) {
-    const ids = this.tabs().map(t => t[0]), at = ids.indexOf(this.tab);
-    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: ids.length - 1 }[e.key];
-    if (to === undefined) return;
-    e.preventDefault();
-    e.stopPropagation();
-    this.hooks.go({ tab: ids[(to + ids.length) % ids.length] });
-    $("tab-" + this.tab)?.focus();
-  }
+	keys(e) {
+		const ids = this.tabs().map(t => t[0]), at = ids.indexOf(this.tab);
+		const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: ids.length - 1 }[e.key];
+		if (to === undefined) return;
+		e.preventDefault();
+		e.stopPropagation();
+		this.hooks.go({ tab: ids[(to + ids.length) % ids.length] });
+		$("tab-" + this.tab)?.focus();
+	}
 
-  draw() {
-    if (this.due || !this.of) return;
-    this.due = true;
-    requestAnimationFrame(() => { this.due = false; if (this.of) this.render(); });
-  }
+	draw() {
+		if (this.due || !this.of) return;
+		this.due = true;
+		requestAnimationFrame(() => { this.due = false; if (this.of) this.render(); });
+	}
 
-  render() {
-    const o = this.of, d = this.data.object, now = this.hooks.now();
-    const events = this.data.events?.events;
-    for (const [id, name] of this.tabs()) {
-      const b = $("tab-" + id), yes = id === this.tab;
-      b.setAttribute("aria-selected", yes);
-      b.tabIndex = yes ? 0 : -1;
-      const count = id === "events" && events ? events.length : id === "history" && this.data.history?.states ? this.data.history.states.length : 0;
-      put(b, name, count ? h("small", {}, " " + number(count)) : "");
-    }
-    const about = [o.ns ? `${this.kind()} in ${o.ns}` : this.kind()];
-    if (d?.created) about.push(age(now - d.created) + " old");
-    if (d && d.exists === false) about.push("deleted " + (d.at ? "at " + clock(d.at) : ""));
-    text(this.sub, about.join(" · "));
-    if (this.tab !== "logs") { this.logs?.abort(); this.logs = null; }
-    const draw = { summary: () => this.summary(), history: () => this.history(), yaml: () => this.yaml(), events: () => this.events(), related: () => this.related(), logs: () => this.log() }[this.tab] || (() => this.summary());
-    if (this.tab === "logs" && this.drawnTab === "logs" && this.logs) return;
-    const top = this.drawnTab === this.tab ? this.body.scrollTop : 0;
-    const focused = this.body.contains(document.activeElement) ? document.activeElement.dataset.focus : "";
-    put(this.body, draw());
-    this.body.setAttribute("aria-labelledby", "tab-" + this.tab);
-    this.drawnTab = this.tab;
-    this.body.scrollTop = top;
-    if (focused) this.body.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
-  }
+	render() {
+		const o = this.of, d = this.data.object, now = this.hooks.now();
+		const events = this.data.events?.events;
+		for (const [id, name] of this.tabs()) {
+			const b = $("tab-" + id), yes = id === this.tab;
+			b.setAttribute("aria-selected", yes);
+			b.tabIndex = yes ? 0 : -1;
+			const count = id === "events" && events ? events.length : id === "history" && this.data.history?.states ? this.data.history.states.length : 0;
+			put(b, name, count ? h("small", {}, " " + number(count)) : "");
+		}
+		const about = [o.ns ? `${this.kind()} in ${o.ns}` : this.kind()];
+		if (d?.created) about.push(age(now - d.created) + " old");
+		if (d && d.exists === false) about.push("deleted " + (d.at ? "at " + clock(d.at) : ""));
+		text(this.sub, about.join(" · "));
+		if (this.tab !== "logs") { this.logs?.abort(); this.logs = null; }
+		const draw = { summary: () => this.summary(), history: () => this.history(), yaml: () => this.yaml(), events: () => this.events(), related: () => this.related(), logs: () => this.log() }[this.tab] || (() => this.summary());
+		if (this.tab === "logs" && this.drawnTab === "logs" && this.logs) return;
+		const top = this.drawnTab === this.tab ? this.body.scrollTop : 0;
+		const focused = this.body.contains(document.activeElement) ? document.activeElement.dataset.focus : "";
+		put(this.body, draw());
+		this.body.setAttribute("aria-labelledby", "tab-" + this.tab);
+		this.drawnTab = this.tab;
+		this.body.scrollTop = top;
+		if (focused) this.body.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
+	}
 
-  // part shows a part that loads or failed, or f of it.
-  part(name, f, what) {
-    const d = this.data[name];
-    if (!d) return h("div", { class: "loading" }, h("div", { class: "progress" }, h("span")), h("p", { class: "quiet" }, "Loading"));
-    if (!d.failed) return f(d);
-    const e = d.failed;
-    if (e.reason === "notfound" || e.status === 404) return sheet("gap", this.at ? "It did not exist at this moment" : "It does not exist", [e.message]);
-    if (e.status === 410) return sheet("gap", "This is not kept any more", [e.message]);
-    if (e.status === 403) return sheet("forbidden", "You may not see " + what, [e.message]);
-    return sheet("error", what + " cannot be shown", [e.message], button("Try again", () => { this.forget(name); this.load(); this.draw(); }));
-  }
+	// part shows a part that loads or failed, or f of it.
+	part(name, f, what) {
+		const d = this.data[name];
+		if (!d) return h("div", { class: "loading" }, h("div", { class: "progress" }, h("span")), h("p", { class: "quiet" }, "Loading"));
+		if (!d.failed) return f(d);
+		const e = d.failed;
+		if (e.reason === "notfound" || e.status === 404) return sheet("gap", this.at ? "It did not exist at this moment" : "It does not exist", [e.message]);
+		if (e.status === 410) return sheet("gap", "This is not kept any more", [e.message]);
+		if (e.status === 403) return sheet("forbidden", "You may not see " + what, [e.message]);
+		return sheet("error", what + " cannot be shown", [e.message], button("Try again", () => { this.forget(name); this.load(); this.draw(); }));
+	}
 
-  summary() {
-    const now = this.hooks.now();
-    return this.part("object", d => [
-      d.exists === false ? h("p", { class: "note" }, "This object was deleted. What is shown is its last state.") : null,
-      d.conditions?.length ? [h("h2", {}, "Conditions"), h("table", { class: "facts" }, [...d.conditions].sort((a, b) => a.good - b.good).map(c => h("tr", {},
-        h("td", { dir: "auto" }, h("b", { class: c.good ? "good" : "bad" }, `${c.type} ${c.status}`), c.reason || c.message ? h("div", {}, [c.reason, c.message].filter(Boolean).join(": ")) : null),
-        h("td", { class: "when" }, c.since ? age(now - c.since) : ""))))] : null,
-      d.containers?.length ? [h("h2", {}, "Containers"), h("table", { class: "facts" }, d.containers.map(c => h("tr", {},
-        h("td", { dir: "auto" }, h("b", {}, c.name), c.init ? " init" : "", h("div", { class: /waiting|terminated/.test(c.state) && !/Completed/.test(c.state) ? "bad" : "" }, c.state)),
-        h("td", { class: "when" }, plural(c.restarts || 0, "restart")))))] : null,
-      this.data.tree?.root ? [h("h2", {}, "Owners and owned"), this.treeOf(this.data.tree.root)] : null,
-      d.labels && Object.keys(d.labels).length ? [h("h2", {}, "Labels"), h("pre", {}, Object.entries(d.labels).map(([k, v]) => `${k}=${v}`).sort().join("\n"))] : null,
-      this.recent(),
-      d.commands?.length && !this.at ? [h("h2", {}, "Commands to copy"), d.commands.map(c => [h("p", { class: "quiet" }, c.title), command(c.text)])] : null,
-    ], "this object");
-  }
+	summary() {
+		const now = this.hooks.now();
+		return this.part("object", d => [
+			d.exists === false ? h("p", { class: "note" }, "This object was deleted. What is shown is its last state.") : null,
+			d.conditions?.length ? [h("h2", {}, "Conditions"), h("table", { class: "facts" }, [...d.conditions].sort((a, b) => a.good - b.good).map(c => h("tr", {},
+				h("td", { dir: "auto" }, h("b", { class: c.good ? "good" : "bad" }, `${c.type} ${c.status}`), c.reason || c.message ? h("div", {}, [c.reason, c.message].filter(Boolean).join(": ")) : null),
+				h("td", { class: "when" }, c.since ? age(now - c.since) : ""))))] : null,
+			d.containers?.length ? [h("h2", {}, "Containers"), h("table", { class: "facts" }, d.containers.map(c => h("tr", {},
+				h("td", { dir: "auto" }, h("b", {}, c.name), c.init ? " init" : "", h("div", { class: /waiting|terminated/.test(c.state) && !/Completed/.test(c.state) ? "bad" : "" }, c.state)),
+				h("td", { class: "when" }, plural(c.restarts || 0, "restart")))))] : null,
+			this.data.tree?.root ? [h("h2", {}, "Owners and owned"), this.treeOf(this.data.tree.root)] : null,
+			d.labels && Object.keys(d.labels).length ? [h("h2", {}, "Labels"), h("pre", {}, Object.entries(d.labels).map(([k, v]) => `${k}=${v}`).sort().join("\n"))] : null,
+			this.recent(),
+			d.commands?.length && !this.at ? [h("h2", {}, "Commands to copy"), d.commands.map(c => [h("p", { class: "quiet" }, c.title), command(c.text)])] : null,
+		], "this object");
+	}
 
-  recent() {
-    const states = this.data.history?.states?.filter(x => !this.at || (x.at || x.from) <= this.at).slice(0, 3);
-    if (!states?.length) return null;
-    return [h("h2", {}, "Last changes"), h("ol", { class: "story" }, states.map(x => this.state(x.changes?.length > 4 ? { ...x, changes: x.changes.slice(0, 4), more: (x.more || 0) + x.changes.length - 4 } : x, false))), button("Whole history", () => this.hooks.go({ tab: "history" }))];
-  }
+	recent() {
+		const states = this.data.history?.states?.filter(x => !this.at || (x.at || x.from) <= this.at).slice(0, 3);
+		if (!states?.length) return null;
+		return [h("h2", {}, "Last changes"), h("ol", { class: "story" }, states.map(x => this.state(x.changes?.length > 4 ? { ...x, changes: x.changes.slice(0, 4), more: (x.more || 0) + x.changes.length - 4 } : x, false))), button("Whole history", () => this.hooks.go({ tab: "history" }))];
+	}
 
-  history() {
-    if (this.compare?.b) return this.difference();
-    return this.part("history", d => {
-      const items = [...d.states.map(x => [x.at || x.to, this.state(x, true)])];
-      for (const e of this.data.events?.events || []) items.push([e.at, this.event(e)]);
-      items.sort((a, b) => b[0] - a[0]);
-      const from = d.from || this.hooks.from();
-      return [
-        h("div", { class: "tools" }, h("span", {}, this.compare ? "Choose the state to compare with." : "Choose two states to compare them."), this.compare ? button("Cancel", () => { this.compare = null; this.draw(); }) : null),
-        d.states.length || items.length ? null : sheet("", "No change was seen", ["Changes of this object appear here from now on."]),
-        h("ol", { class: "story" }, items.map(x => x[1]),
-          h("li", { class: "begin" }, h("p", { class: "quiet" }, d.dropped ? `${plural(d.dropped, "older state")} dropped by the budget. ` : "", from ? ["No state before ", when(from, this.hooks.now()), " is kept."] : ""))),
-      ];
-    }, "its history");
-  }
+	history() {
+		if (this.compare?.b) return this.difference();
+		return this.part("history", d => {
+			const items = [...d.states.map(x => [x.at || x.to, this.state(x, true)])];
+			for (const e of this.data.events?.events || []) items.push([e.at, this.event(e)]);
+			items.sort((a, b) => b[0] - a[0]);
+			const from = d.from || this.hooks.from();
+			return [
+				h("div", { class: "tools" }, h("span", {}, this.compare ? "Choose the state to compare with." : "Choose two states to compare them."), this.compare ? button("Cancel", () => { this.compare = null; this.draw(); }) : null),
+				d.states.length || items.length ? null : sheet("", "No change was seen", ["Changes of this object appear here from now on."]),
+				h("ol", { class: "story" }, items.map(x => x[1]),
+					h("li", { class: "begin" }, h("p", { class: "quiet" }, d.dropped ? `${plural(d.dropped, "older state")} dropped by the budget. ` : "", from ? ["No state before ", when(from, this.hooks.now()), " is kept."] : ""))),
+			];
+		}, "its history");
+	}
 
-  state(x, tools) {
-    const now = this.hooks.now();
-    if (x.op === "GAP") {
-      return h("li", { class: "gap" }, h("b", {}, "Gap "), h("time", {}, `${clock(x.from)} to ${clock(x.to)}`), h("p", { dir: "auto" }, "States in between are not known. ", x.reason));
-    }
-    const title = x.headline || { ADDED: x.first ? "First seen" : "Created", DELETED: "Deleted", MODIFIED: "Changed" }[x.op] || x.op;
-    const picked = this.compare?.a === x.pos;
-    return h("li", { class: { ADDED: "added", DELETED: "deleted" }[x.op] || "", "data-pos": x.pos },
-      h("div", { class: "head-line" }, h("b", { dir: "auto" }, title), tools ? h("span", { class: "pick" },
-        h("button", { type: "button", "data-focus": "v" + x.pos, onclick: () => { this.choose(x); this.hooks.go({ tab: "yaml" }); } }, "YAML"),
-        h("button", { type: "button", "data-focus": "c" + x.pos, "aria-pressed": String(picked), onclick: () => this.pick(x.pos) }, picked ? "chosen" : "compare")) : null),
-      h("time", { datetime: new Date(x.at).toISOString(), title: new Date(x.at).toISOString() }, clock(x.at)), h("time", {}, x.by ? ` by ${x.by}` : "", x.inferred ? ", found by comparing after a gap" : "", Math.abs(now - x.at) < 3600e3 ? `, ${ago(Math.abs(now - x.at))} ${this.at && x.at > now ? "later" : "ago"}` : ""),
-      x.changes?.length ? h("pre", { dir: "ltr" }, differences(x.changes), x.more ? h("span", { class: "c" }, `\nand ${number(x.more) + " more"}`) : "") : null);
-  }
+	state(x, tools) {
+		const now = this.hooks.now();
+		if (x.op === "GAP") {
+			return h("li", { class: "gap" }, h("b", {}, "Gap "), h("time", {}, `${clock(x.from)} to ${clock(x.to)}`), h("p", { dir: "auto" }, "States in between are not known. ", x.reason));
+		}
+		const title = x.headline || { ADDED: x.first ? "First seen" : "Created", DELETED: "Deleted", MODIFIED: "Changed" }[x.op] || x.op;
+		const picked = this.compare?.a === x.pos;
+		return h("li", { class: { ADDED: "added", DELETED: "deleted" }[x.op] || "", "data-pos": x.pos },
+			h("div", { class: "head-line" }, h("b", { dir: "auto" }, title), tools ? h("span", { class: "pick" },
+				h("button", { type: "button", "data-focus": "v" + x.pos, onclick: () => { this.choose(x); this.hooks.go({ tab: "yaml" }); } }, "YAML"),
+				h("button", { type: "button", "data-focus": "c" + x.pos, "aria-pressed": String(picked), onclick: () => this.pick(x.pos) }, picked ? "chosen" : "compare")) : null),
+			h("time", { datetime: new Date(x.at).toISOString(), title: new Date(x.at).toISOString() }, clock(x.at)), h("time", {}, x.by ? ` by ${x.by}` : "", x.inferred ? ", found by comparing after a gap" : "", Math.abs(now - x.at) < 3600e3 ? `, ${ago(Math.abs(now - x.at))} ${this.at && x.at > now ? "later" : "ago"}` : ""),
+			x.changes?.length ? h("pre", { dir: "ltr" }, differences(x.changes), x.more ? h("span", { class: "c" }, `\nand ${number(x.more) + " more"}`) : "") : null);
+	}
 
-  event(e) {
-    return h("li", { class: "event" }, h("time", {}, clock(e.at) + " Event "), h("p", { dir: "auto" }, h("b", { class: e.type === "Warning" ? "bad" : "" }, e.reason), " ", e.message, e.count > 1 ? ` (${number(e.count)} times)` : ""));
-  }
+	event(e) {
+		return h("li", { class: "event" }, h("time", {}, clock(e.at) + " Event "), h("p", { dir: "auto" }, h("b", { class: e.type === "Warning" ? "bad" : "" }, e.reason), " ", e.message, e.count > 1 ? ` (${number(e.count)} times)` : ""));
+	}
 
-  pick(pos) {
-    if (!this.compare) this.compare = { a: pos };
-    else if (this.compare.a === pos) this.compare = null;
-    else {
-      this.compare = { a: Math.min(this.compare.a, pos), b: Math.max(this.compare.a, pos) };
-      this.forget("diff");
-      this.ask("diff", "api/diff", { ...this.query({ at: undefined }), a: this.compare.a, b: this.compare.b });
-    }
-    this.draw();
-  }
+	pick(pos) {
+		if (!this.compare) this.compare = { a: pos };
+		else if (this.compare.a === pos) this.compare = null;
+		else {
+			this.compare = { a: Math.min(this.compare.a, pos), b: Math.max(this.compare.a, pos) };
+			this.forget("diff");
+			this.ask("diff", "api/diff", { ...this.query({ at: undefined }), a: this.compare.a, b: this.compare.b });
+		}
+		this.draw();
+	}
 
-  difference() {
-    return [h("div", { class: "tools" }, button("Back to the history", () => { this.compare = null; this.draw(); })),
-      this.part("diff", d => [
-        h("h2", {}, `${clock(d.a.at)} to ${clock(d.b.at)}: ${plural(d.changes.length, "difference")}`),
-        d.changes.length ? h("pre", { class: "diff", dir: "ltr" }, differences(d.changes)) : sheet("", "The two states are equal", []),
-        d.truncated ? h("p", { class: "note" }, "There are more differences than are shown.") : null,
-      ], "the difference")];
-  }
+	difference() {
+		return [h("div", { class: "tools" }, button("Back to the history", () => { this.compare = null; this.draw(); })),
+			this.part("diff", d => [
+				h("h2", {}, `${clock(d.a.at)} to ${clock(d.b.at)}: ${plural(d.changes.length, "difference")}`),
+				d.changes.length ? h("pre", { class: "diff", dir: "ltr" }, differences(d.changes)) : sheet("", "The two states are equal", []),
+				d.truncated ? h("p", { class: "note" }, "There are more differences than are shown.") : null,
+			], "the difference")];
+	}
 
-  yaml() {
-    return [
-      this.past ? h("div", { class: "tools" }, h("span", {}, "A state of the past, of ", when(this.past.at, this.hooks.now()), "."), button("The current state", () => this.choose(null))) : null,
-      this.part("object", d => [
-        d.redacted ? h("p", { class: "note plain" }, "The values of this Secret were replaced before they were kept.") : null,
-        d.truncated ? h("p", { class: "note" }, "The object is larger than 1 MiB: its end is not shown.") : null,
-        this.past || !this.hooks.follow() || d.exists === false ? null : this.managers(),
-        h("pre", { class: "yaml", dir: "ltr" }, yaml(d.yaml)),
-      ], "the YAML")];
-  }
+	yaml() {
+		return [
+			this.past ? h("div", { class: "tools" }, h("span", {}, "A state of the past, of ", when(this.past.at, this.hooks.now()), "."), button("The current state", () => this.choose(null))) : null,
+			this.part("object", d => [
+				d.redacted ? h("p", { class: "note plain" }, "The values of this Secret were replaced before they were kept.") : null,
+				d.truncated ? h("p", { class: "note" }, "The object is larger than 1 MiB: its end is not shown.") : null,
+				this.past || !this.hooks.follow() || d.exists === false ? null : this.managers(),
+				h("pre", { class: "yaml", dir: "ltr" }, yaml(d.yaml)),
+			], "the YAML")];
+	}
 
-  // managers says who wrote which field. The server is asked when it is unfolded.
-  managers() {
-    return h("details", { class: "managers", open: this.unfolded ? "" : null, ontoggle: e => {
-      if (e.target.open === this.unfolded) return;
-      this.unfolded = e.target.open;
-      if (this.unfolded) this.ask("managers", "api/managers", this.query());
-      this.draw();
-    } }, h("summary", { "data-focus": "managers" }, "Managed fields: who wrote which field"),
-    this.unfolded ? this.part("managers", d => d.managers.length ? d.managers.map(m => [
-      h("h2", {}, h("b", { dir: "auto" }, m.manager || "(no name)"), ` ${m.operation}${m.subresource ? " of " + m.subresource : ""}`, m.at ? [", ", when(m.at, this.hooks.now())] : ""),
-      h("pre", { dir: "ltr" }, m.fields.join("\n") || "(no field)", m.more ? `\nand ${number(m.more)} more` : ""),
-    ]) : h("p", { class: "quiet" }, "No manager is noted."), "the managed fields") : null);
-  }
+	// managers says who wrote which field. The server is asked when it is unfolded.
+	managers() {
+		return h("details", { class: "managers", open: this.unfolded ? "" : null, ontoggle: e => {
+			if (e.target.open === this.unfolded) return;
+			this.unfolded = e.target.open;
+			if (this.unfolded) this.ask("managers", "api/managers", this.query());
+			this.draw();
+		} }, h("summary", { "data-focus": "managers" }, "Managed fields: who wrote which field"),
+		this.unfolded ? this.part("managers", d => d.managers.length ? d.managers.map(m => [
+			h("h2", {}, h("b", { dir: "auto" }, m.manager || "(no name)"), ` ${m.operation}${m.subresource ? " of " + m.subresource : ""}`, m.at ? [", ", when(m.at, this.hooks.now())] : ""),
+			h("pre", { dir: "ltr" }, m.fields.join("\n") || "(no field)", m.more ? `\nand ${number(m.more)} more` : ""),
+		]) : h("p", { class: "quiet" }, "No manager is noted."), "the managed fields") : null);
+	}
 
-  events() {
-    const now = this.hooks.now();
-    return this.part("events", d => [
-      d.state && !["live", "loading"].includes(d.state) ? h("p", { class: "note" }, d.reason || d.state) : null,
-      d.events.length ? h("table", { class: "facts" }, d.events.map(e => h("tr", {},
-        h("td", { dir: "auto" }, h("b", { class: e.type === "Warning" ? "bad" : "" }, e.reason), e.count > 1 ? ` × ${number(e.count)}` : "", h("div", {}, e.message), h("div", { class: "quiet" }, e.from || "")),
-        h("td", { class: "when" }, age(now - e.at))))) : sheet("", d.state === "loading" ? "Events are loading" : "No events", ["The cluster keeps events for an hour, unless it is set otherwise."]),
-    ], "its events");
-  }
+	events() {
+		const now = this.hooks.now();
+		return this.part("events", d => [
+			d.state && !["live", "loading"].includes(d.state) ? h("p", { class: "note" }, d.reason || d.state) : null,
+			d.events.length ? h("table", { class: "facts" }, d.events.map(e => h("tr", {},
+				h("td", { dir: "auto" }, h("b", { class: e.type === "Warning" ? "bad" : "" }, e.reason), e.count > 1 ? ` × ${number(e.count)}` : "", h("div", {}, e.message), h("div", { class: "quiet" }, e.from || "")),
+				h("td", { class: "when" }, age(now - e.at))))) : sheet("", d.state === "loading" ? "Events are loading" : "No events", ["The cluster keeps events for an hour, unless it is set otherwise."]),
+		], "its events");
+	}
 
-  related() {
-    return this.part("tree", d => {
-      const more = (d.unsearched || []).filter(t => t !== "secrets").length; // those are not read for this
-      return [
-      this.treeOf(d.root),
-      d.loading?.length ? h("p", { class: "quiet" }, "Searching " + d.loading.join(", ")) : null,
-      d.unsearched?.length ? [h("h2", {}, "Not searched"), h("p", { class: "quiet" }, d.unsearched.join(", ")), this.at || !more ? null : button(`Search ${plural(more, "more type")}`, () => this.search())] : h("p", { class: "quiet" }, "All types were searched."),
-      ];
-    }, "owners");
-  }
+	related() {
+		return this.part("tree", d => {
+			const more = (d.unsearched || []).filter(t => t !== "secrets").length; // those are not read for this
+			return [
+			this.treeOf(d.root),
+			d.loading?.length ? h("p", { class: "quiet" }, "Searching " + d.loading.join(", ")) : null,
+			d.unsearched?.length ? [h("h2", {}, "Not searched"), h("p", { class: "quiet" }, d.unsearched.join(", ")), this.at || !more ? null : button(`Search ${plural(more, "more type")}`, () => this.search())] : h("p", { class: "quiet" }, "All types were searched."),
+			];
+		}, "owners");
+	}
 
-  // search starts to search all types, and asks until they are there.
-  async search(times = 0) {
-    const of = this.of;
-    await this.ask("tree", "api/tree", this.query({ search: 1 }));
-    if (of === this.of && this.data.tree?.loading?.length && times < 30) setTimeout(() => of === this.of && this.search(times + 1), 500);
-  }
+	// search starts to search all types, and asks until they are there.
+	async search(times = 0) {
+		const of = this.of;
+		await this.ask("tree", "api/tree", this.query({ search: 1 }));
+		if (of === this.of && this.data.tree?.loading?.length && times < 30) setTimeout(() => of === this.of && this.search(times + 1), 500);
+	}
 
-  treeOf(root) {
-    const draw = n => h("li", {},
-      n.self ? h("span", { "aria-current": "true", dir: "auto" }, n.name) : n.missing ? h("span", { class: "gone", dir: "auto" }, n.name)
-        : h("a", { href: this.hooks.href({ object: { type: n.type, ns: n.ns || "", name: n.name, uid: n.uid } }), dir: "auto" }, n.name),
-      h("small", {}, ` ${n.kind || n.type} `, h("span", { class: meaning(n.status || "") }, n.status || ""), n.missing ? " is not there" : ""),
-      n.children?.length || n.more ? h("ul", {}, (n.children || []).map(draw), n.more ? h("li", {}, h("small", {}, `and ${number(n.more)} more`)) : null) : null);
-    return h("ul", { class: "tree" }, draw(root));
-  }
+	treeOf(root) {
+		const draw = n => h("li", {},
+			n.self ? h("span", { "aria-current": "true", dir: "auto" }, n.name) : n.missing ? h("span", { class: "gone", dir: "auto" }, n.name)
+				: h("a", { href: this.hooks.href({ object: { type: n.type, ns: n.ns || "", name: n.name, uid: n.uid } }), dir: "auto" }, n.name),
+			h("small", {}, ` ${n.kind || n.type} `, h("span", { class: meaning(n.status || "") }, n.status || ""), n.missing ? " is not there" : ""),
+			n.children?.length || n.more ? h("ul", {}, (n.children || []).map(draw), n.more ? h("li", {}, h("small", {}, `and ${number(n.more)} more`)) : null) : null);
+		return h("ul", { class: "tree" }, draw(root));
+	}
 
-  log() {
-    const d = this.data.object;
-    if (!d || d.failed) return this.part("object", () => null, "the log");
-    if (this.at) return sheet("gap", "Logs are of the present", ["The page does not keep logs. Return to live to read them."]);
-    const names = (d.containers || []).map(c => c.name);
-    this.container = names.includes(this.container) ? this.container : names[0] || "";
-    const state = h("span", { role: "status" });
-    const out = h("pre", { class: "log", dir: "ltr", tabindex: "0", "aria-label": "Log" });
-    const previous = h("input", { type: "checkbox" }), choose = h("select", { "aria-label": "Container" }, names.map(n => h("option", { value: n }, n)));
-    choose.value = this.container;
-    const start = () => { this.container = choose.value; this.follow(out, state, previous.checked); };
-    choose.addEventListener("change", start);
-    previous.addEventListener("change", start);
-    this.logs = new AbortController();
-    queueMicrotask(start);
-    return [h("div", { class: "tools" }, choose, h("label", {}, previous, "previous container"), state), out];
-  }
+	log() {
+		const d = this.data.object;
+		if (!d || d.failed) return this.part("object", () => null, "the log");
+		if (this.at) return sheet("gap", "Logs are of the present", ["The page does not keep logs. Return to live to read them."]);
+		const names = (d.containers || []).map(c => c.name);
+		this.container = names.includes(this.container) ? this.container : names[0] || "";
+		const state = h("span", { role: "status" });
+		const out = h("pre", { class: "log", dir: "ltr", tabindex: "0", "aria-label": "Log" });
+		const previous = h("input", { type: "checkbox" }), choose = h("select", { "aria-label": "Container" }, names.map(n => h("option", { value: n }, n)));
+		choose.value = this.container;
+		const start = () => { this.container = choose.value; this.follow(out, state, previous.checked); };
+		choose.addEventListener("change", start);
+		previous.addEventListener("change", start);
+		this.logs = new AbortController();
+		queueMicrotask(start);
+		return [h("div", { class: "tools" }, choose, h("label", {}, previous, "previous container"), state), out];
+	}
 
-  async follow(out, state, previous) {
-    this.logs?.abort();
-    const stop = this.logs = new AbortController();
-    put(out);
-    text(state, "connecting");
-    try {
-      const r = (await streamOf("api/logs", { ns: this.of.ns, name: this.of.name, container: this.container, previous: previous ? 1 : "", follow: previous ? "" : 1, tail: 500 }, stop.signal)).pipeThrough(new TextDecoderStream()).getReader();
-      text(state, previous ? "" : "following");
-      let lines = 0, rest = "";
-      for (;;) {
-        const { value, done } = await r.read();
-        if (stop.signal.aborted) return;
-        if (done) break;
-        const bottom = this.body.scrollTop + this.body.clientHeight >= this.body.scrollHeight - 40;
-        const parts = (rest + value).split("\n");
-        rest = parts.pop().slice(-65536);
-        for (const line of parts.slice(-LINES)) { out.append(logged(line.slice(0, 8192) + "\n")); lines++; }
-        while (lines > LINES) { out.firstChild.remove(); lines--; }
-        if (bottom) this.body.scrollTop = this.body.scrollHeight;
-      }
-      if (rest) out.append(logged(rest));
-      text(state, lines || rest ? "the log ended" : "the log is empty");
-    } catch (e) {
-      if (!stop.signal.aborted) text(state, e.message);
-    }
-  }
+	async follow(out, state, previous) {
+		this.logs?.abort();
+		const stop = this.logs = new AbortController();
+		put(out);
+		text(state, "connecting");
+		try {
+			const r = (await streamOf("api/logs", { ns: this.of.ns, name: this.of.name, container: this.container, previous: previous ? 1 : "", follow: previous ? "" : 1, tail: 500 }, stop.signal)).pipeThrough(new TextDecoderStream()).getReader();
+			text(state, previous ? "" : "following");
+			let lines = 0, rest = "";
+			for (;;) {
+				const { value, done } = await r.read();
+				if (stop.signal.aborted) return;
+				if (done) break;
+				const bottom = this.body.scrollTop + this.body.clientHeight >= this.body.scrollHeight - 40;
+				const parts = (rest + value).split("\n");
+				rest = parts.pop().slice(-65536);
+				for (const line of parts.slice(-LINES)) { out.append(logged(line.slice(0, 8192) + "\n")); lines++; }
+				while (lines > LINES) { out.firstChild.remove(); lines--; }
+				if (bottom) this.body.scrollTop = this.body.scrollHeight;
+			}
+			if (rest) out.append(logged(rest));
+			text(state, lines || rest ? "the log ended" : "the log is empty");
+		} catch (e) {
+			if (!stop.signal.aborted) text(state, e.message);
+		}
+	}
 }
 
 // meaning is the class of a status such as "0/1 ContainerCreating".
 function meaning(status) {
-  const ready = /^(\d+)\/(\d+)/.exec(status);
-  return /BackOff|Err|Failed|OOM|Evicted|Unknown|NotReady/.test(status) ? "bad" : /Pending|Creating|Terminating|Init/.test(status) || ready && Number(ready[1]) < Number(ready[2]) ? "wait" : "";
+	const ready = /^(\d+)\/(\d+)/.exec(status);
+	return /BackOff|Err|Failed|OOM|Evicted|Unknown|NotReady/.test(status) ? "bad" : /Pending|Creating|Terminating|Init/.test(status) || ready && Number(ready[1]) < Number(ready[2]) ? "wait" : "";
 }
 
 // logged is a line of a log without the colours that it has in a terminal.
 const logged = line => document.createTextNode(plain(line.replace(/\u001b\[[0-9;]*m/g, "").replace(/\r\n?/g, "\n")));
 
 export const icon = path => {
-  const ns = "http://www.w3.org/2000/svg", svg = document.createElementNS(ns, "svg"), p = document.createElementNS(ns, "path");
-  svg.setAttribute("viewBox", "0 0 16 16");
-  svg.setAttribute("aria-hidden", "true");
-  p.setAttribute("d", path);
-  svg.append(p);
-  return svg;
+	const ns = "http://www.w3.org/2000/svg", svg = document.createElementNS(ns, "svg"), p = document.createElementNS(ns, "path");
+	svg.setAttribute("viewBox", "0 0 16 16");
+	svg.setAttribute("aria-hidden", "true");
+	p.setAttribute("d", path);
+	svg.append(p);
+	return svg;
 };
 
 // differences writes paths that share a parent under it, as the mock does.
 function differences(changes) {
-  const out = [];
-  let parent = null;
-  for (const c of changes) {
-    const cut = split(c.path);
-    const up = c.path.slice(0, cut), leaf = c.path.slice(cut).replace(/^\./, "");
-    if (up !== parent) {
-      parent = up;
-      if (up) out.push(h("span", { class: "c" }, (out.length ? "\n" : "") + up + "\n"));
-      else if (out.length) out.push("\n");
-    } else out.push("\n");
-    out.push((up ? "  " : "") + leaf + ": ");
-    if (c.old !== undefined) out.push(h("del", {}, c.old === "" ? '""' : c.old));
-    if (c.old !== undefined && c.new !== undefined) out.push(" → ");
-    if (c.new !== undefined) out.push(h("ins", {}, c.new === "" ? '""' : c.new));
-    if (c.old === undefined) out.push(h("span", { class: "c" }, " added"));
-    if (c.new === undefined) out.push(h("span", { class: "c" }, " removed"));
-  }
-  return out;
+	const out = [];
+	let parent = null;
+	for (const c of changes) {
+		const cut = split(c.path);
+		const up = c.path.slice(0, cut), leaf = c.path.slice(cut).replace(/^\./, "");
+		if (up !== parent) {
+			parent = up;
+			if (up) out.push(h("span", { class: "c" }, (out.length ? "\n" : "") + up + "\n"));
+			else if (out.length) out.push("\n");
+		} else out.push("\n");
+		out.push((up ? "  " : "") + leaf + ": ");
+		if (c.old !== undefined) out.push(h("del", {}, c.old === "" ? '""' : c.old));
+		if (c.old !== undefined && c.new !== undefined) out.push(" → ");
+		if (c.new !== undefined) out.push(h("ins", {}, c.new === "" ? '""' : c.new));
+		if (c.old === undefined) out.push(h("span", { class: "c" }, " added"));
+		if (c.new === undefined) out.push(h("span", { class: "c" }, " removed"));
+	}
+	return out;
 }
 
 // split is where the last segment of a path begins: a dot within brackets is part of a name.
 function split(path) {
-  let depth = 0;
-  for (let i = path.length - 1; i > 0; i--) {
-    if (path[i] === "]") depth++;
-    else if (path[i] === "[") { depth--; if (!depth && path[i - 1] !== undefined) return i; }
-    else if (path[i] === "." && !depth) return i;
-  }
-  return 0;
+	let depth = 0;
+	for (let i = path.length - 1; i > 0; i--) {
+		if (path[i] === "]") depth++;
+		else if (path[i] === "[") { depth--; if (!depth && path[i - 1] !== undefined) return i; }
+		else if (path[i] === "." && !depth) return i;
+	}
+	return 0;
 }
 
 // yaml gives keys and comments a class of their own.
 function yaml(source) {
-  const out = [];
-  for (const line of String(source || "").split("\n")) {
-    const m = /^(\s*(?:- )*)([\w./"'-][^:\s]*)(:)(?=\s|$)/.exec(line);
-    if (m) out.push(m[1], h("span", { class: "k" }, m[2]), line.slice(m[1].length + m[2].length), "\n");
-    else if (/^\s*#/.test(line)) out.push(h("span", { class: "c" }, line), "\n");
-    else out.push(line, "\n");
-  }
-  return out;
+	const out = [];
+	for (const line of String(source || "").split("\n")) {
+		const m = /^(\s*(?:- )*)([\w./"'-][^:\s]*)(:)(?=\s|$)/.exec(line);
+		if (m) out.push(m[1], h("span", { class: "k" }, m[2]), line.slice(m[1].length + m[2].length), "\n");
+		else if (/^\s*#/.test(line)) out.push(h("span", { class: "c" }, line), "\n");
+		else out.push(line, "\n");
+	}
+	return out;
 }
