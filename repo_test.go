@@ -92,6 +92,7 @@ var floors = map[string]float64{
 	"ui/internal/managed":        1,
 	"ui/internal/natural":        0,
 	"ui/internal/mount":          0,
+	"ui/internal/section":        4,
 	"manager":                    6,
 	"cmd/listwatch/checkpoint":   2,
 	"internal/group":             0,

@@ -109,13 +109,6 @@ type progress struct {
 	Of   int64 `json:"of"`
 }
 
-func newKind(u *UI, r discovery.Resource) *kind {
-	k := &kind{u: u, id: r.GroupResource(), section: sectionOf(r), res: r, state: stateIdle, count: -1}
-	k.always = u.always[k.id]
-	k.forget()
-	return k
-}
-
 // forget drops the objects, as if the type was never listed.
 func (k *kind) forget() {
 	k.unkept()

@@ -2,7 +2,6 @@ package ui
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"time"
 
@@ -85,47 +84,4 @@ func (s *session) mayRead(ctx context.Context, namespace string) {
 			}
 		}
 	}
-}
-
-// eventOf reads an Event, and reports whether it is about an object.
-func eventOf(text string, sub subject) (wireEvent, bool) {
-	var e struct {
-		InvolvedObject struct{ Kind, Name, UID string }
-		Type           string
-		Reason         string
-		Message        string
-		Count          int64
-		First          time.Time `json:"firstTimestamp"`
-		Last           time.Time `json:"lastTimestamp"`
-		Time           time.Time `json:"eventTime"`
-		Source         struct{ Component string }
-		Reporting      string `json:"reportingComponent"`
-		Series         struct {
-			Count int64
-			Last  time.Time `json:"lastObservedTime"`
-		}
-		Metadata struct {
-			Created time.Time `json:"creationTimestamp"`
-		}
-	}
-	// Fields of another form are left out: an Event with a broken time is one still.
-	_ = json.Unmarshal([]byte(text), &e)
-	o := e.InvolvedObject
-	if o.Name != sub.life.key.Name || o.Kind != sub.name || o.UID != "" && sub.life.uid != "" && o.UID != sub.life.uid {
-		return wireEvent{}, false
-	}
-	at, first := e.Last, e.First
-	for _, t := range []time.Time{e.Series.Last, e.Time, e.Metadata.Created} {
-		if at.IsZero() {
-			at = t
-		}
-		if first.IsZero() {
-			first = t
-		}
-	}
-	from := e.Source.Component
-	if from == "" {
-		from = e.Reporting
-	}
-	return wireEvent{millis(at), millis(first), max(e.Count, e.Series.Count, 1), e.Type, e.Reason, printable.Cut(e.Message, 4<<10), from}, true
 }

@@ -5,18 +5,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-)
 
-// wireEvent is an Event about an object.
-type wireEvent struct {
-	At      int64  `json:"at"`
-	First   int64  `json:"first,omitempty"`
-	Count   int64  `json:"count"`
-	Type    string `json:"type"`
-	Reason  string `json:"reason"`
-	Message string `json:"message"`
-	From    string `json:"from,omitempty"`
-}
+	"github.com/listwatch/listwatch/ui/internal/describe"
+)
 
 // maxEvents is how many Events of an object are shown.
 const maxEvents = 200
@@ -27,7 +18,7 @@ func (u *UI) getEvents(s *session, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := map[string]any{"events": []*wireEvent{}, "state": stateGone, "reason": "the server does not serve Events"}
+	out := map[string]any{"events": []*describe.Event{}, "state": stateGone, "reason": "the server does not serve Events"}
 	k := u.kind("events")
 	if k == nil {
 		return out, nil
@@ -48,7 +39,7 @@ func (u *UI) getEvents(s *session, r *http.Request) (any, error) {
 		}
 	}
 	k.mu.Unlock()
-	list, name := []*wireEvent{}, strings.ToLower(sub.life.key.Name) // which a cell of an Event about it has
+	list, name := []*describe.Event{}, strings.ToLower(sub.life.key.Name) // which a cell of an Event about it has
 	for _, i := range about {
 		if !i.contains(name) {
 			continue
@@ -57,11 +48,11 @@ func (u *UI) getEvents(s *session, r *http.Request) (any, error) {
 		if err != nil {
 			continue
 		}
-		if e, ok := eventOf(raw.JSON(), sub); ok {
+		if e, ok := describe.EventOf(raw.JSON(), sub.name, sub.life.key.Name, sub.life.uid); ok {
 			list = append(list, &e)
 		}
 	}
-	slices.SortFunc(list, func(a, b *wireEvent) int { return int(b.At - a.At) })
+	slices.SortFunc(list, func(a, b *describe.Event) int { return int(b.At - a.At) })
 	out["events"] = list[:min(len(list), maxEvents)]
 	return out, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/secret"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/ui/internal/describe"
 )
 
 // TestHistory: each state with what changed in it, the diff of any two, and the object
@@ -256,7 +257,7 @@ func TestEventsOfAnObject(t *testing.T) {
 			w.srv.Put(kube.Events, fmt.Sprintf(`{"metadata":{"namespace":"shop","name":"%s.1"},"involvedObject":{"kind":"Pod","namespace":"shop","name":%q},"type":"Warning","reason":"BackOff","message":"about %s","count":3}`, name, name, name))
 		}
 		w.pass(time.Second)
-		var got struct{ Events []wireEvent }
+		var got struct{ Events []describe.Event }
 		p.get("api/events?type=pods&ns=shop&name=a", &got)
 		if len(got.Events) != 1 || got.Events[0].Message != "about a" || got.Events[0].Count != 3 {
 			t.Errorf("%+v", got.Events)

@@ -15,6 +15,7 @@ import (
 	"github.com/listwatch/listwatch/internal/wait"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/list"
+	"github.com/listwatch/listwatch/ui/internal/section"
 	"github.com/listwatch/listwatch/watch"
 )
 
@@ -102,6 +103,13 @@ func (u *UI) setTypes(api *discovery.API) {
 
 // maxTypes is how many types are shown.
 const maxTypes = 2000
+
+func newKind(u *UI, r discovery.Resource) *kind {
+	k := &kind{u: u, id: r.GroupResource(), section: section.Of(r), res: r, state: stateIdle, count: -1}
+	k.always = u.always[k.id]
+	k.forget()
+	return k
+}
 
 // serve says that the server has the type.
 func (k *kind) serve(r discovery.Resource) {
@@ -245,7 +253,7 @@ func (u *UI) types() []*kind {
 		all = append(all, k)
 	}
 	slices.SortFunc(all, func(a, b *kind) int {
-		return cmp.Or(slices.Index(sections, a.section)-slices.Index(sections, b.section), strings.Compare(a.id, b.id))
+		return cmp.Or(slices.Index(section.All, a.section)-slices.Index(section.All, b.section), strings.Compare(a.id, b.id))
 	})
 	return all
 }
@@ -254,38 +262,4 @@ func (u *UI) kind(id string) *kind {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.kinds[id]
-}
-
-var sections = []string{"Workloads", "Network", "Config", "Storage", "Access", "Cluster", "Custom"}
-
-// sectionOf is where the page shows a type.
-func sectionOf(r discovery.Resource) string {
-	switch r.Group {
-	case "apps", "batch", "autoscaling":
-		return "Workloads"
-	case "networking.k8s.io", "discovery.k8s.io", "gateway.networking.k8s.io":
-		return "Network"
-	case "storage.k8s.io":
-		return "Storage"
-	case "rbac.authorization.k8s.io", "certificates.k8s.io":
-		return "Access"
-	case "":
-		switch r.Plural {
-		case "pods", "replicationcontrollers":
-			return "Workloads"
-		case "services", "endpoints":
-			return "Network"
-		case "configmaps", "secrets", "limitranges", "resourcequotas", "podtemplates":
-			return "Config"
-		case "persistentvolumes", "persistentvolumeclaims":
-			return "Storage"
-		case "serviceaccounts":
-			return "Access"
-		}
-		return "Cluster"
-	}
-	if !strings.Contains(r.Group, ".") || strings.HasSuffix(r.Group, ".k8s.io") {
-		return "Cluster"
-	}
-	return "Custom"
 }

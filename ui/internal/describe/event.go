@@ -1,0 +1,69 @@
+package describe
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/listwatch/listwatch/internal/printable"
+)
+
+// Event is an Event about an object, as PROTOCOL.md has it.
+type Event struct {
+	At      int64  `json:"at"`
+	First   int64  `json:"first,omitempty"`
+	Count   int64  `json:"count"`
+	Type    string `json:"type"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+	From    string `json:"from,omitempty"`
+}
+
+// EventOf reads an Event, and reports whether it is about an object of a kind.
+func EventOf(text, kind, name, uid string) (Event, bool) {
+	var e struct {
+		InvolvedObject struct{ Kind, Name, UID string }
+		Type           string
+		Reason         string
+		Message        string
+		Count          int64
+		First          time.Time `json:"firstTimestamp"`
+		Last           time.Time `json:"lastTimestamp"`
+		Time           time.Time `json:"eventTime"`
+		Source         struct{ Component string }
+		Reporting      string `json:"reportingComponent"`
+		Series         struct {
+			Count int64
+			Last  time.Time `json:"lastObservedTime"`
+		}
+		Metadata struct {
+			Created time.Time `json:"creationTimestamp"`
+		}
+	}
+	// Fields of another form are left out: an Event with a broken time is one still.
+	_ = json.Unmarshal([]byte(text), &e)
+	o := e.InvolvedObject
+	if o.Name != name || o.Kind != kind || o.UID != "" && uid != "" && o.UID != uid {
+		return Event{}, false
+	}
+	at, first := e.Last, e.First
+	for _, t := range []time.Time{e.Series.Last, e.Time, e.Metadata.Created} {
+		if at.IsZero() {
+			at = t
+		}
+		if first.IsZero() {
+			first = t
+		}
+	}
+	from := e.Source.Component
+	if from == "" {
+		from = e.Reporting
+	}
+	return Event{millis(at), millis(first), max(e.Count, e.Series.Count, 1), e.Type, e.Reason, printable.Cut(e.Message, 4<<10), from}, true
+}
+
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
