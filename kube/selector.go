@@ -74,6 +74,9 @@ func (r requirement) matches(v string, ok bool) bool {
 	return false
 }
 
+// Len returns how many requirements s has.
+func (s Selector) Len() int { return len(s.reqs) }
+
 // Empty reports whether s selects everything.
 func (s Selector) Empty() bool { return len(s.reqs) == 0 }
 

@@ -5,13 +5,14 @@ import (
 	"crypto/sha256"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/ui/internal/review"
 )
 
-// maxPlaces is for how many namespaces the server is asked about a type that may not be
-// seen in all of them.
+// maxPlaces is for how many namespaces the server is asked about a type that may not be seen
+// in all of them. Among them are the last that the person named, half of it at most.
 const maxPlaces = 100
 
 var (
@@ -21,12 +22,36 @@ var (
 
 // login asks the server whose a token is.
 func (u *UI) login(ctx context.Context, token string) (*review.Person, error) {
+	select {
+	case u.logins <- struct{}{}:
+	case <-ctx.Done():
+		return nil, errBusy
+	}
+	defer func() { <-u.logins }()
 	return review.Login(ctx, review.Options{Client: u.client, Audiences: u.o.Audiences}, token)
 }
 
-// sees returns what a session may see of a type: a function of the namespace, or nil for
-// all of it. The error is errForbidden where it may see nothing.
-func (s *session) sees(ctx context.Context, k *kind) (func(namespace string) bool, error) {
+// name notes a namespace that the person asks for: there may be too many to ask about all.
+func (s *session) name(ns string) {
+	s.mu.Lock()
+	if ns != "" && !slices.Contains(s.named, ns) {
+		s.named = append(slices.Clip(s.named[max(0, len(s.named)-maxPlaces/2+1):]), ns)
+	}
+	s.mu.Unlock()
+}
+
+// places are the namespaces that the server is asked about.
+func (s *session) places(u *UI) []string {
+	s.mu.Lock()
+	named := s.named
+	s.mu.Unlock()
+	all := append(slices.Clip(named), u.namespaces(&sight{all: true})...)
+	return all[:min(len(all), maxPlaces)]
+}
+
+// sees returns what a session may see of a type in some places: a function of the namespace,
+// or nil for all of it. The error is errForbidden where it may see nothing.
+func (s *session) sees(ctx context.Context, k *kind, places []string) (func(namespace string) bool, error) {
 	if s.person == nil {
 		return nil, nil
 	}
@@ -39,8 +64,7 @@ func (s *session) sees(ctx context.Context, k *kind) (func(namespace string) boo
 	}
 	allowed := map[string]bool{}
 	if r.Namespaced {
-		places := k.u.namespaces()
-		for _, ns := range places[:min(len(places), maxPlaces)] {
+		for _, ns := range places {
 			if ok, err = s.person.MaySee(ctx, r, ns); err != nil {
 				return nil, err
 			}
@@ -67,6 +91,36 @@ func (s *session) reads(ctx context.Context, r kube.Resource, namespace, subreso
 	return err
 }
 
+const (
+	maxTurns  = 32 // requests of one person at a time, logs among them
+	maxLogs   = 16 // and how many there may be where another log begins
+	maxLogins = 8  // TokenReviews at a time; further ones wait
+)
+
+// turn is a request of a person, where there are several, of which each has so many at most.
+func (u *UI) turn(s *session, most int) (done func(), err error) {
+	if s.person == nil {
+		return func() {}, nil
+	}
+	name := s.person.Name()
+	u.mu.Lock()
+	n := u.working[name]
+	u.working[name]++
+	u.mu.Unlock()
+	done = func() {
+		u.mu.Lock()
+		if u.working[name]--; u.working[name] == 0 {
+			delete(u.working, name)
+		}
+		u.mu.Unlock()
+	}
+	if n >= most {
+		done()
+		return nil, errBusy
+	}
+	return done, nil
+}
+
 // sight is what a session may see of all types, as of a moment.
 type sight struct {
 	all   bool
@@ -88,6 +142,7 @@ func (s *session) sight(ctx context.Context, u *UI) (*sight, error) {
 	if out.all = everything; everything {
 		return out, nil
 	}
+	places := s.places(u)
 	for _, k := range u.types() {
 		k.mu.Lock()
 		watched := k.watched() || k.starting || len(k.views) > 0
@@ -95,7 +150,7 @@ func (s *session) sight(ctx context.Context, u *UI) (*sight, error) {
 		if !watched {
 			continue
 		}
-		sees, err := s.sees(ctx, k)
+		sees, err := s.sees(ctx, k, places)
 		if errors.Is(err, errForbidden) {
 			continue
 		}
@@ -105,7 +160,7 @@ func (s *session) sight(ctx context.Context, u *UI) (*sight, error) {
 		out.types[k.id] = sees
 		sum.Write([]byte(k.id + "\n"))
 		if sees != nil {
-			for _, ns := range u.namespaces() {
+			for _, ns := range places {
 				if sees(ns) {
 					sum.Write([]byte(" " + ns + "\n"))
 				}
@@ -123,19 +178,6 @@ func (v *sight) sees(c *change) bool {
 	}
 	sees, ok := v.types[c.kind.id]
 	return ok && (sees == nil || c.life != nil && sees(c.life.key.Namespace))
-}
-
-// place reports whether anything in a namespace may be seen.
-func (v *sight) place(ns string) bool {
-	if v.all {
-		return true
-	}
-	for _, sees := range v.types {
-		if sees == nil || sees(ns) {
-			return true
-		}
-	}
-	return false
 }
 
 // mask leaves out of a type what may not be seen of it. Holds k.mu.

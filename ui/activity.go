@@ -60,12 +60,8 @@ func (a *activity) check() error {
 	if a == nil {
 		return nil
 	}
-	size := 0
-	for _, t := range a.Types {
-		size += len(t) + 1
-	}
-	if max(size, len(a.NS), len(a.Text)) > maxQuery {
-		return invalid("a text of a query has more than %d bytes", maxQuery)
+	if max(len(strings.Join(a.Types, " ")), len(a.NS), len(a.Text)) > maxQuery || len(strings.Fields(a.Text)) > maxWords {
+		return invalid("a text of a query has more than %d bytes or %d words", maxQuery, maxWords)
 	}
 	return nil
 }

@@ -29,6 +29,11 @@ func (u *UI) logs(s *session, w http.ResponseWriter, r *http.Request) error {
 	if err := s.reads(r.Context(), kube.Pods, key.Namespace, "log"); err != nil {
 		return err
 	}
+	done, err := u.turn(s, maxLogs)
+	if err != nil {
+		return err
+	}
+	defer done()
 	tail := 500
 	if err := number(v, "tail", &tail); err != nil || tail > maxTail {
 		return invalid("tail is 0 to %d lines", maxTail)

@@ -32,7 +32,8 @@ func (u *UI) find(ctx context.Context, s *session, ref objectRef) (subject, erro
 	if k == nil {
 		return subject{}, notFound("the server does not serve %s", ref.Type)
 	}
-	sees, err := s.sees(ctx, k)
+	s.name(ref.NS)
+	sees, err := s.sees(ctx, k, []string{ref.NS})
 	if err != nil {
 		return subject{}, err
 	}

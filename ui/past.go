@@ -23,7 +23,7 @@ func (u *UI) getEvents(s *session, r *http.Request) (any, error) {
 	if k == nil {
 		return out, nil
 	}
-	sees, err := s.sees(r.Context(), k)
+	sees, err := s.sees(r.Context(), k, s.about(u, sub))
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (u *UI) getEvents(s *session, r *http.Request) (any, error) {
 	k.mu.Unlock()
 	list, name := []*describe.Event{}, strings.ToLower(sub.life.key.Name) // which a cell of an Event about it has
 	for _, i := range about {
-		if !i.contains(name) {
+		if !strings.Contains(i.text(), name) {
 			continue
 		}
 		_, raw, err := u.history.Newest(&i.past)

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"net/url"
@@ -25,10 +26,12 @@ type query struct {
 	At     int64  `json:"at"`
 }
 
-// maxRows is how many rows a window has, and maxQuery the bytes of each text of a query.
+// maxRows is how many rows a window has, maxQuery the bytes of each text of a query, and
+// maxWords how many words it has, or requirements: each is compared to each object.
 const (
 	maxRows  = 500
 	maxQuery = 4 << 10
+	maxWords = 32
 )
 
 // queryOf reads the parameters of a request.
@@ -91,6 +94,9 @@ func (q *query) read() (filter, error) {
 	if f.labels, err = kube.ParseSelector(q.Labels); err != nil {
 		return f, invalid("labels: %v", err)
 	}
+	if len(f.words)+len(f.without) > maxWords || f.labels.Len() > maxWords {
+		return f, invalid("a query has at most %d words, and %[1]d requirements of labels", maxWords)
+	}
 	name, reverse := strings.CutPrefix(q.Sort, "-")
 	f.reverse = reverse
 	switch name {
@@ -138,34 +144,32 @@ func (f *filter) matches(i *item) bool {
 	if !f.in(i.key.Namespace) || !f.labels.Empty() && !f.labels.MatchesFunc(i.label) {
 		return false
 	}
+	if len(f.words)+len(f.without) == 0 {
+		return true
+	}
+	text := i.text()
 	for _, w := range f.words {
-		if !i.contains(w) {
+		if !strings.Contains(text, w) {
 			return false
 		}
 	}
 	for _, w := range f.without {
-		if i.contains(w) {
+		if strings.Contains(text, w) {
 			return false
 		}
 	}
 	return true
 }
 
-// contains reports whether a cell, the name or the namespace has a word in lower case.
-func (i *item) contains(word string) bool {
-	if fold(i.key.Name, word) || fold(i.key.Namespace, word) {
-		return true
-	}
+// text has the name, the namespace and the cells in lower case. Between them is what no word
+// has.
+func (i *item) text() string {
+	var b bytes.Buffer // its methods are not copied to here
+	b.WriteString(i.key.Name + " " + i.key.Namespace)
 	for _, c := range i.cells.All() {
-		if fold(c, word) {
-			return true
-		}
+		b.WriteString(" " + c)
 	}
-	return false
-}
-
-func fold(s, word string) bool {
-	return len(s) >= len(word) && strings.Contains(strings.ToLower(s), word)
+	return strings.ToLower(b.String())
 }
 
 // order compares two items: those that are equal by what was asked for, by their name.

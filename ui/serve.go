@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/listwatch/listwatch/ui/internal/review"
 )
@@ -26,8 +27,10 @@ func (u *UI) routes(files fs.FS) http.Handler {
 	mux.HandleFunc("GET /api/stream", u.stream)
 	mux.HandleFunc("GET /api/logs", u.getLogs)
 	mux.HandleFunc("POST /plain", u.postPlain)
-	mux.HandleFunc("GET /plain/{key}/", u.plain)
-	mux.HandleFunc("GET /plain/{key}/list", u.plainList)
+	if !u.o.TokenReview {
+		mux.HandleFunc("GET /plain/{key}/", u.plain)
+		mux.HandleFunc("GET /plain/{key}/list", u.plainList)
+	}
 	for pattern, f := range map[string]func(*session, *http.Request) (any, error){
 		"GET /api/state":      u.getState,
 		"GET /api/types":      u.getTypes,
@@ -60,6 +63,7 @@ func secured(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-cache")
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime)) // streams set it again; an error: there are no deadlines
 		if strings.HasPrefix(r.URL.Path, "/api/") {
 			h.Set("Cache-Control", "no-store")
 			if r.Header.Get("Sec-Fetch-Site") != "same-origin" {
@@ -78,6 +82,12 @@ func (u *UI) serve(w http.ResponseWriter, r *http.Request, f func(*session, *htt
 		fail(w, err)
 		return
 	}
+	done, err := u.turn(s, maxTurns)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	defer done()
 	u.asked.Store(now())
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	v, err := f(s, r)
@@ -189,7 +199,7 @@ func (u *UI) getState(s *session, r *http.Request) (any, error) {
 		st.Cluster.Server = u.client.Server()
 	}
 	st.From, st.To = u.kept(), u.now()
-	st.Namespaces = slices.DeleteFunc(u.namespaces(), func(ns string) bool { return !v.place(ns) })
+	st.Namespaces = u.namespaces(v)
 	if s.person != nil {
 		st.Auth, st.User, st.OpenMoment = "token-review", s.person.Name(), false
 	}
@@ -224,13 +234,17 @@ func (u *UI) kept() int64 {
 	return max(from, u.history.Since())
 }
 
-// namespaces are all that objects of any watched type are in.
-func (u *UI) namespaces() []string {
+// namespaces are all that objects of watched types are in, as far as they may be seen.
+func (u *UI) namespaces(v *sight) []string {
 	seen := map[string]bool{}
 	for _, k := range u.types() {
+		if !v.some(k) {
+			continue
+		}
+		sees := v.types[k.id]
 		k.mu.Lock()
 		for ns, n := range k.byNamespace {
-			if n > 0 && ns != "" {
+			if n > 0 && ns != "" && (sees == nil || sees(ns)) {
 				seen[ns] = true
 			}
 		}
@@ -336,7 +350,10 @@ func (u *UI) view(ctx context.Context, s *session, q query) (*view, error) {
 	if k == nil {
 		return nil, notFound("the server does not serve %s", q.Type)
 	}
-	sees, err := s.sees(ctx, k)
+	for _, ns := range f.namespaces {
+		s.name(ns)
+	}
+	sees, err := s.sees(ctx, k, s.places(u))
 	if err != nil {
 		return nil, err
 	}

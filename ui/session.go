@@ -35,7 +35,9 @@ type session struct {
 	person      *review.Person // whom TokenReview named; nil = everything may be seen
 	seen        int64          // milliseconds; guarded by doors.mu
 	ended       chan struct{}
-	end         func()
+
+	mu    sync.Mutex
+	named []string // namespaces
 }
 
 // doors lets browsers in. It is safe for concurrent use.
@@ -70,26 +72,40 @@ func (d *doors) use(token string) bool {
 // admit makes a session.
 func (d *doors) admit(p *review.Person) *session {
 	s := &session{cookie: rand.Text(), key: rand.Text(), person: p, ended: make(chan struct{})}
-	s.end = sync.OnceFunc(func() { close(s.ended) })
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s.seen = now()
 	d.sessions[s.cookie] = s
-	for len(d.sessions) > maxSessions {
-		var oldest *session
-		for _, other := range d.sessions {
-			if other != s && (oldest == nil || other.seen < oldest.seen) {
-				oldest = other
-			}
-		}
-		d.drop(oldest)
+	if p != nil {
+		d.limit(maxOwn, s, func(other *session) bool { return other.person.Name() == p.Name() })
 	}
+	d.limit(maxSessions, s, func(*session) bool { return true })
 	return s
 }
 
+// limit ends those of some sessions that were idle for longest, but for the newest. Holds mu.
+func (d *doors) limit(most int, newest *session, of func(*session) bool) {
+	for {
+		n, oldest := 0, (*session)(nil)
+		for _, s := range d.sessions {
+			if of(s) {
+				if n++; s != newest && (oldest == nil || s.seen < oldest.seen) {
+					oldest = s
+				}
+			}
+		}
+		if n <= most {
+			return
+		}
+		d.drop(oldest)
+	}
+}
+
 func (d *doors) drop(s *session) {
-	delete(d.sessions, s.cookie)
-	s.end()
+	if d.sessions[s.cookie] == s {
+		delete(d.sessions, s.cookie)
+		close(s.ended)
+	}
 }
 
 // find returns the session that a cookie and a key are of.

@@ -46,7 +46,7 @@ func (u *UI) getTree(s *session, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := u.forest(r.Context(), s, r.URL.Query().Get("search") == "1")
+	f := u.forest(r.Context(), s, sub, r.URL.Query().Get("search") == "1")
 	top := f.byUID[sub.life.uid]
 	if top == nil { // it is gone: what it owned may be left
 		top = &item{life: sub.life}
@@ -58,7 +58,7 @@ func (u *UI) getTree(s *session, r *http.Request) (any, error) {
 			break
 		}
 		parent := f.byUID[o.uid.Value()]
-		if parent == nil {
+		if parent == nil || !parent.owns(top) {
 			missing = &node{Type: u.typeOf(o), Kind: o.kind.Value(), NS: top.key.Namespace, Name: o.name.Value(), UID: o.uid.Value(), Missing: true}
 			break
 		}
@@ -72,14 +72,24 @@ func (u *UI) getTree(s *session, r *http.Request) (any, error) {
 	return map[string]any{"root": root, "searched": f.seen, "loading": f.soon, "unsearched": f.unseen}, nil
 }
 
-// forest collects the objects of all watched types that a session may see.
-func (u *UI) forest(ctx context.Context, s *session, search bool) *forest {
+// about are the places of what belongs to an object: its own namespace, if it has one.
+func (s *session) about(u *UI, sub subject) []string {
+	if ns := sub.life.key.Namespace; ns != "" {
+		return []string{ns}
+	}
+	return s.places(u)
+}
+
+// forest collects the objects of all watched types that a session may see, and that may
+// belong to one.
+func (u *UI) forest(ctx context.Context, s *session, sub subject, search bool) *forest {
 	f := &forest{byUID: map[string]*item{}, owned: map[string][]*item{}, unseen: []string{}, soon: []string{}, seen: []string{}}
+	places := s.about(u, sub)
 	for _, k := range u.types() {
 		if k.id == "events" {
 			continue
 		}
-		sees, err := s.sees(ctx, k)
+		sees, err := s.sees(ctx, k, places)
 		if err != nil {
 			continue
 		}
@@ -122,6 +132,12 @@ func (i *item) controller() (owner, bool) {
 	return owner{}, false
 }
 
+// owns reports whether i may own another object, which says so itself: an owner is in the
+// same namespace, or in none.
+func (i *item) owns(other *item) bool {
+	return i.key.Namespace == "" || i.key.Namespace == other.key.Namespace
+}
+
 // typeOf guesses the type of an owner from what is served.
 func (u *UI) typeOf(o owner) string {
 	group, _, found := strings.Cut(o.apiVersion.Value(), "/")
@@ -153,6 +169,9 @@ func (f *forest) grow(i *item, self *life, depth int) *node {
 		return byKey(a, b)
 	})
 	for _, c := range children {
+		if !i.owns(c) {
+			continue
+		}
 		if len(n.Children) == maxChildren || f.nodes >= maxNodes || depth >= maxOwners {
 			n.More++
 			continue

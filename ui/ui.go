@@ -131,6 +131,7 @@ type UI struct {
 	keeper  *archive.Queue // nil = states are not kept on disk
 	unkept  bool           // HistoryFailed was called with an error; of the goroutine of Run
 	doors   doors
+	logins  chan struct{} // has one for each TokenReview in progress
 
 	number atomic.Int64 // of the last object
 	memory atomic.Int64 // bytes of the newest states
@@ -145,8 +146,9 @@ type UI struct {
 	mu      sync.Mutex // guards all that follows
 	kinds   map[string]*kind
 	clients map[string]*viewer
-	failure string // why the types are not known
-	damage  string // which part of the history on disk is
+	working map[string]int // requests of each person
+	failure string         // why the types are not known
+	damage  string         // which part of the history on disk is
 }
 
 // New returns a UI, which asks the cluster for nothing until Run is called. It locks
@@ -165,6 +167,7 @@ func New(o Options) (*UI, error) {
 	u := &UI{
 		o: o, client: o.Client, recorded: o.Recording != nil, limits: o.Limits, always: map[string]bool{}, salt: []byte(rand.Text()), log: newLog(),
 		doors:  doors{sessions: map[string]*session{}},
+		logins: make(chan struct{}, maxLogins), working: map[string]int{},
 		starts: make(chan *kind, maxTypes), changed: make(chan struct{}, 1), scans: make(chan *scan, maxClients),
 		kinds: map[string]*kind{}, clients: map[string]*viewer{},
 	}

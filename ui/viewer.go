@@ -13,7 +13,7 @@ const (
 	maxWindows = 16  // of a stream
 	maxOpened  = 16  // objects of a stream
 	maxClients = 256 // streams, of all sessions
-	maxOwn     = 32  // streams of one person, where there are several
+	maxOwn     = 32  // streams of one person, and sessions, where there are several
 
 	// patience is how long a subscription waits for its stream.
 	patience = 2 * time.Minute
