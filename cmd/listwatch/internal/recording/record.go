@@ -4,10 +4,8 @@ package recording
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"iter"
 	"os"
@@ -212,21 +210,6 @@ func (o *fileFlags) create(h replay.Header) (*replay.Writer, error) {
 		return nil, exit.Failed(fmt.Errorf("%w%s", err, cli.RoomFor(err, "it")))
 	}
 	return w, nil
-}
-
-// clusterOf asks which cluster is recorded; what the server does not send stays empty.
-func clusterOf(ctx context.Context, c *client.Client) replay.Cluster {
-	cl := replay.Cluster{Server: c.Server()}
-	if resp, err := c.Do(ctx, &client.Request{Path: "/version"}); err == nil {
-		var v struct{ GitVersion string }
-		_ = json.NewDecoder(io.LimitReader(resp.Body, 1<<16)).Decode(&v)
-		resp.Body.Close()
-		cl.GitVersion = v.GitVersion
-	}
-	if ns, err := client.Of[kube.Partial](c, kube.Namespaces).Get(ctx, kube.Key{Name: "kube-system"}); err == nil {
-		cl.UID = ns.GetUID()
-	}
-	return cl
 }
 
 // recorder is one run of record, or of record proxy.
