@@ -24,6 +24,7 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/refused"
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/discovery"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/record"
@@ -155,7 +156,11 @@ func runRecord(p *cli.Program, cmd *cobra.Command, args []string, o *eventFlags)
 	}
 	missing := messages.NewMissing(t)
 	w.Broken = func(now map[string]error) { missing.Report("", now) }
-	targets, err := w.Targets(ctx, c, namespace, target.ToWatch)
+	var targets []target.Target
+	err = o.recording.connection.Types(p, c, cfg).Now(ctx, func(api *discovery.API) (err error) {
+		targets, err = w.In(api, c.Server(), namespace, target.ToWatch)
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,9 @@ import (
 	"github.com/listwatch/listwatch/discovery"
 	"github.com/listwatch/listwatch/internal/disk"
 	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/wait"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/list"
 )
 
 // TTL is how long what is on disk is used without a request.
@@ -72,16 +75,50 @@ func (t *Types) Fetch(ctx context.Context) (*discovery.API, error) {
 	return api, nil
 }
 
-// Now calls use with what the server serves, as it says now.
+// A server lists a type some seconds after its definition is created.
+const (
+	newFor   = time.Minute // definitions of this age may be not served yet
+	patience = 10 * time.Second
+	again    = 250 * time.Millisecond
+)
+
+// Now calls use with what the server serves, as it says now. If use does not find a type
+// and the type of a new definition is not served yet, it asks again for some seconds.
 func (t *Types) Now(ctx context.Context, use func(*discovery.API) error) error {
-	api, err := t.Fetch(ctx)
-	if err != nil {
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
+	for began := time.Now(); ; {
+		api, err := t.Fetch(ctx)
+		if err != nil {
+			if ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
+			return exit.Failed(err)
 		}
-		return exit.Failed(err)
+		err = use(api)
+		var unknown *discovery.UnknownError
+		if !errors.As(err, &unknown) || time.Since(began) >= patience || !t.coming(ctx, api) {
+			return err
+		}
+		if stopped := wait.For(ctx, again); stopped != nil {
+			return exit.Failed(stopped)
+		}
 	}
-	return use(api)
+}
+
+// coming reports whether a definition is new and its type is not in api.
+func (t *Types) coming(ctx context.Context, api *discovery.API) bool {
+	have := map[string]bool{}
+	for r := range api.All() {
+		have[r.GroupResource()] = true
+	}
+	for d, err := range list.New(client.Of[kube.Partial](t.client, kube.CustomResourceDefinitions), list.Options{}).All(ctx) {
+		if err != nil {
+			return false
+		}
+		if !have[d.Name] && d.DeletionTimestamp == nil && time.Since(d.CreationTimestamp) < newFor {
+			return true
+		}
+	}
+	return false
 }
 
 // Known calls use with what the server served in the last minutes, see [TTL]. Where that

@@ -2,6 +2,8 @@ package served_test
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -61,6 +63,7 @@ func TestTypes(t *testing.T) {
 		srv := apitest.NewWith(t, apitest.Options{InMemory: true, TLS: true})
 		cached := []int(nil)
 		asked := func(code int) []int { return []int{code, code} }
+		definitions := http.StatusOK
 		const ok, current = http.StatusOK, http.StatusNotModified
 		files := func() []string {
 			t.Helper()
@@ -97,7 +100,7 @@ func TestTypes(t *testing.T) {
 			{"just before the TTL", func() { <-time.After(served.TTL - time.Second) }, "pods", false, false, cached},
 			{"at the TTL", func() { <-time.After(time.Second) }, "pods", false, false, asked(current)},
 			{"after a confirmation", nothing, "pods", false, false, cached},
-			{"a type that is not found", nothing, "crontabs", false, true, asked(current)},
+			{"a type that is not found", nothing, "crontabs", false, true, []int{current, current, definitions}},
 			{"a new type", func() { srv.AddResource(apitest.ResourceInfo{Resource: crontabs}) }, "crontabs", false, false, []int{current, ok}},
 			{"the new type again", nothing, "crontabs", false, false, cached},
 			{"a bit is wrong", overwrite(func(b []byte) []byte { b[len(b)/2] ^= 1; return b }), "pods", false, false, asked(ok)},
@@ -138,6 +141,50 @@ func TestTypes(t *testing.T) {
 			t.Errorf("modes (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// TestTypesWaitForNewDefinitions: kube-apiserver lists a type a moment after its definition
+// is created.
+func TestTypesWaitForNewDefinitions(t *testing.T) {
+	const definition = `{"metadata":{"name":"crontabs.stable.example.com","creationTimestamp":%q},
+		"spec":{"group":"stable.example.com","scope":"Namespaced","names":{"plural":"crontabs","kind":"CronTab"},
+		"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`
+	for _, test := range []struct {
+		name       string
+		age, after time.Duration // of the definition, and until its type is served
+		found      bool
+		takes      time.Duration
+	}{
+		{"soon", 0, time.Second, true, time.Second},
+		{"too late", 0, time.Minute, false, 10 * time.Second},
+		{"an old definition", time.Hour, time.Second, false, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv := apitest.NewWith(t, apitest.Options{InMemory: true, TLS: true})
+				began := time.Now()
+				srv.On(apitest.Match{Path: "/apis"}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					body := `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`
+					if time.Since(began) >= test.after {
+						body = `{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","items":[{"metadata":{"name":"stable.example.com"},
+							"versions":[{"version":"v1","resources":[{"resource":"crontabs","scope":"Namespaced","singularResource":"crontab","responseKind":{"kind":"CronTab"},"verbs":["list","watch"]}]}]}]}`
+						w.Header().Set("Content-Type", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
+					} else {
+						w.Header().Set("Content-Type", "application/json")
+					}
+					_, _ = io.WriteString(w, body)
+				}))
+				srv.Put(kube.CustomResourceDefinitions, fmt.Sprintf(definition, began.Add(-test.age).UTC().Format(time.RFC3339)))
+				err := newTypes(t, srv, "", nil).Known(t.Context(), resolves("crontabs"))
+				if (err == nil) != test.found {
+					t.Error(err)
+				}
+				if took := time.Since(began); took != test.takes {
+					t.Errorf("it took %s, want %s", took, test.takes)
+				}
+			})
+		})
+	}
 }
 
 // TestTypesOfServersThatMayBeOthers: nothing is kept of a server that is not verified, and
