@@ -139,7 +139,7 @@ var floors = map[string]float64{
 	"cmd/listwatch/internal/fake":      11,
 	"cmd/listwatch/internal/auth":      11,
 	"cmd/listwatch/internal/past":      10.5,
-	"cmd/listwatch/internal/refused":   10,
+	"cmd/listwatch/internal/refused":   11.5,
 	"cmd/listwatch/internal/recording": 12,
 	"cmd/listwatch/internal/help":      10,
 	"cmd/listwatch/internal/hooking":   9,
@@ -564,7 +564,7 @@ func TestMinimalProgramIsSmall(t *testing.T) {
 func TestProgramIsSmall(t *testing.T) {
 	size, _ := build(t, "./cmd/listwatch")
 	// Go's templates cost two of these: they keep the linker from leaving out methods.
-	if t.Logf("%.1f MB", float64(size)/megabyte); size > 28_600_000 {
-		t.Errorf("it has %d bytes, want at most 28.6 MB", size)
+	if t.Logf("%.1f MB", float64(size)/megabyte); size > 28_700_000 {
+		t.Errorf("it has %d bytes, want at most 28.7 MB", size)
 	}
 }

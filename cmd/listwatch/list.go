@@ -192,8 +192,12 @@ func (l *listing) run(ctx context.Context, p *cli.Program, targets []target.Targ
 	// As kubectl: what is there is printed, though something else is missing.
 	var missing []string
 	var skipped refused.Targets
-	for range targets {
-		skipped.Follow()
+	folder := messages.NewFolder(l.talk)
+	defer folder.Flush()
+	for _, t := range targets {
+		if skipped.Follow(); t.Typed == target.Everything {
+			folder.Join()
+		}
 	}
 	for _, t := range targets {
 		err := l.target(ctx, t)
@@ -202,9 +206,9 @@ func (l *listing) run(ctx context.Context, p *cli.Program, targets []target.Targ
 			err = l.target(ctx, t)
 		}
 		if refused.Skippable(err, t) && t.Name == "" && len(targets) > 1 && ctx.Err() == nil {
-			why := messages.Reason(err)
+			why := err
 			if err = skipped.Refuse(t.Label(), err); err == nil {
-				l.talk.Warn(t.Label(), "skipped"+t.Where()+": "+why, "skipped", "err", why)
+				folder.Say(refused.Message(t, why, ""), "skipped", "err", messages.Reason(why))
 				continue
 			}
 		}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
@@ -45,7 +44,12 @@ func (s *stream[T]) skip(i *watch.Interruption, err error) error {
 	if s.skips++; s.skips > 1 {
 		return errSkipped // reported before
 	}
-	s.warn(fmt.Sprintf("skipped%s: %s%s", s.Where(), messages.Reason(i.Err), again), "skipped", "err", messages.Reason(i.Err))
+	m := refused.Message(s.Target, i.Err, again)
+	if s.Typed == target.Everything {
+		s.share(m, "skipped", "err", messages.Reason(i.Err))
+	} else {
+		s.warn(m.Text, "skipped", "err", messages.Reason(i.Err))
+	}
 	return errSkipped
 }
 

@@ -37,6 +37,7 @@ type Shared struct {
 	Text    string // of this watch alone
 
 	Kind    string               // messages of one kind and cluster are one line
+	Named   bool                 // the line names all subjects, however many
 	Numbers []int                // what Common needs to know of this message
 	Common  func([][]int) string // the text for several, from the Numbers of each; nil = Kind
 }
@@ -139,27 +140,42 @@ func (f *Folder) flush() {
 		if len(g.numbers) > 1 && g.Common != nil {
 			text = g.Common(g.numbers)
 		}
+		if names := named(g.Cluster, g.subjects); g.Named && len(names) > fewSubjects {
+			text += " (" + strings.Join(names, ", ") + ")"
+		}
 		f.writer.Say(g.Level, subject, text, g.Kind)
 	}
 	f.groups = nil
 }
 
+const fewSubjects = 3
+
 // subjects names all, or counts them where they are many.
 func subjects(cluster string, all []string) string {
+	names := named(cluster, all)
 	if cluster != "" {
 		cluster += ": "
 	}
-	var names []string
+	if len(names) <= fewSubjects {
+		return cluster + strings.Join(names, ", ")
+	}
 	what := "type"
-	for _, s := range slices.Sorted(slices.Values(all)) {
-		name := strings.TrimPrefix(s, cluster)
-		names = append(names, name)
+	for _, name := range names {
 		if strings.ContainsAny(name, "/ ") { // an object, or a type in a namespace
 			what = "collection"
 		}
 	}
-	if len(names) <= 3 {
-		return cluster + strings.Join(names, ", ")
-	}
 	return cluster + printable.Count(len(names), what)
+}
+
+// named returns subjects without their cluster, in order.
+func named(cluster string, all []string) []string {
+	var names []string
+	for _, s := range slices.Sorted(slices.Values(all)) {
+		if cluster != "" {
+			s = strings.TrimPrefix(s, cluster+": ")
+		}
+		names = append(names, s)
+	}
+	return names
 }

@@ -42,6 +42,13 @@ func TestFolder(t *testing.T) {
 				say(again(fmt.Sprint("type", i), i))
 			}
 		}, "9 types: broken\n9 types: again: [[0] [1] [2] [3] [4] [5] [6] [7] [8]]\n"},
+		{"many that are named", 9, func(say func(Shared)) {
+			for i := range 4 {
+				s := of("west", broken(fmt.Sprint("type", 3-i)))
+				s.Named = true
+				say(s)
+			}
+		}, "west: 4 types: broken (type0, type1, type2, type3)\n"},
 		{"objects", 9, func(say func(Shared)) {
 			for i := range 4 {
 				say(broken(fmt.Sprint("pods/p", i)))

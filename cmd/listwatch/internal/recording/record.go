@@ -227,6 +227,7 @@ type recorder struct {
 	began   time.Time
 	count   atomic.Int64 // events of objects
 	skipped refused.Targets
+	folder  *messages.Folder
 	denied  atomic.Bool // a target was refused at once: there shall be no recording
 }
 
@@ -236,8 +237,12 @@ func (r *recorder) events(ctx context.Context, o *eventFlags, targets []target.T
 	defer cancel(nil)
 	r.talk.Info("record", "recording to "+r.flags.file+" until it is stopped, as by Ctrl-C", "recording", "file", r.flags.file)
 	var watches sync.WaitGroup
-	for range targets {
-		r.skipped.Follow()
+	r.folder = messages.NewFolder(r.talk)
+	defer r.folder.Flush()
+	for _, t := range targets {
+		if r.skipped.Follow(); t.Typed == target.Everything {
+			r.folder.Join()
+		}
 	}
 	for _, t := range targets {
 		watches.Go(func() {
@@ -307,7 +312,7 @@ func (r *recorder) follow(ctx context.Context, o *eventFlags, t target.Target) e
 				err := exit.Failed(fmt.Errorf("%s %s: %w", messages.Verb(stop.Op), t.Label(), stop.Err))
 				if refused.Skippable(stop.Err, t) && !synced {
 					if err = r.skipped.Refuse(t.Label(), err); err == nil {
-						r.talk.Warn(t.Label(), "skipped"+t.Where()+": "+messages.Reason(stop.Err), "skipped", "err", messages.Reason(stop.Err))
+						r.folder.Say(refused.Message(t, stop.Err, ""), "skipped", "err", messages.Reason(stop.Err))
 						return nil
 					}
 				}

@@ -4,10 +4,13 @@ package refused
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/auth"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/kube"
@@ -16,6 +19,13 @@ import (
 // Skippable reports whether err is about one type, and says nothing about the others.
 func Skippable(err error, t target.Target) bool {
 	return errors.Is(err, kube.ErrForbidden) || errors.Is(err, kube.ErrNotFound) || t.Cluster != "" && errors.Is(err, kube.ErrUnauthorized)
+}
+
+// Message says that t is skipped because of err; again says when it is asked for again, or
+// is empty. It is shared by the types of '*', which may be many.
+func Message(t target.Target, err error, again string) messages.Shared {
+	text := "skipped" + t.Where() + ": "
+	return messages.Shared{Level: slog.LevelWarn, Cluster: t.Cluster, Subject: t.Label(), Text: text + messages.Reason(err) + again, Kind: text + auth.Cause(err) + again, Named: true}
 }
 
 // Targets counts the targets that may not be read. It is safe for concurrent use.
