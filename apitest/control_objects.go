@@ -7,6 +7,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/store"
+	"github.com/listwatch/listwatch/apitest/internal/view"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -23,6 +24,11 @@ func (s *Server) Put(r kube.Resource, obj any) kube.Revision {
 	var rv uint64
 	s.locked(r, func(st *store.Store, t *store.Table) {
 		var o *object.Object
+		if _, bad := object.Parse(r, b); bad == nil && t.Info.Resource != r {
+			if e := object.DecodeValue(b); e["apiVersion"] == r.APIVersion() {
+				b = object.Marshal(view.EventToCore(e)) // the form in which Events are kept
+			}
+		}
 		if o, err = object.Parse(t.Info.Resource, b); err == nil && o.Key.Name == "" {
 			err = errors.New("it has no name")
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/kube"
 )
 
 // table returns objects as a Table; the first one of v has the columns, later frames of
@@ -80,6 +81,8 @@ func (v *View) appendRow(b []byte, r *columns.Row) []byte {
 
 // Row returns o as a Table of one row with its object. Ages count to at.
 func Row(info *object.Info, o *object.Object, at time.Time) []byte {
-	v := &View{Info: info, version: "v1", include: "Object", At: at}
+	own := *info
+	own.Core = kube.Resource{} // o is in its own form, not in that in which it is kept
+	v := &View{Info: &own, version: "v1", include: "Object", At: at}
 	return v.table([]*object.Object{o}, listMeta{})
 }
