@@ -17,14 +17,18 @@ func (w *Watcher[T]) Retry() {
 	}
 }
 
+// forgetRetry forgets calls of Retry that were made before the last request ended.
+func (w *Watcher[T]) forgetRetry() {
+	select {
+	case <-w.retry:
+	default:
+	}
+}
+
 // await waits before the next request of s, and returns how long. See Watcher.Retry.
 func (p protocol) await(ctx context.Context, s *state, retry <-chan struct{}) (time.Duration, error) {
 	if s.wait <= 0 || !s.away {
 		return s.wait, wait.For(ctx, s.wait)
-	}
-	select {
-	case <-retry: // it was before this pause
-	default:
 	}
 	began := time.Now()
 	timer := time.NewTimer(s.wait)

@@ -85,6 +85,7 @@ func (w *Watcher[T]) Events(ctx context.Context) iter.Seq2[Event[T], error] {
 				break
 			}
 			o := r.request()
+			w.forgetRetry() // before the report, during which Retry may be called
 			if r.left {
 				return
 			}

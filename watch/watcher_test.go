@@ -611,6 +611,40 @@ func TestWatcherReportsListsThatCannotBeWatched(t *testing.T) {
 	})
 }
 
+// TestRetryDuringTheReportEndsThePause: the last request did not reach the server, and the
+// loop, which is told of that, has not asked for the next one yet.
+func TestRetryDuringTheReportEndsThePause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := apitest.NewInMemory(t)
+		c, err := client.New(client.Config{Server: srv.URL, Dial: srv.Dial})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.CloseIdleConnections()
+		if err := srv.SetDoor(apitest.Refusing); err != nil {
+			t.Fatal(err)
+		}
+		w := watch.New(client.Of[kube.Partial](c, kube.ConfigMaps), watch.Options{Backoff: time.Second, BackoffMax: time.Hour})
+		var told time.Time
+		for ev, err := range w.Events(t.Context()) {
+			cut := (*watch.Interruption)(nil)
+			if errors.As(err, &cut) && cut.Wait > time.Minute {
+				if err := srv.SetDoor(apitest.Open); err != nil {
+					t.Fatal(err)
+				}
+				told = time.Now()
+				w.Retry()
+			}
+			if ev.Type == watch.Synced {
+				break
+			}
+		}
+		if d := time.Since(told); d > time.Second {
+			t.Errorf("the next request was sent after %v", d)
+		}
+	})
+}
+
 // TestRetryEndsThePause of a watcher that did not reach the server, and only that: not one
 // that the server requested, and not a later one.
 func TestRetryEndsThePause(t *testing.T) {
