@@ -159,7 +159,13 @@ const (
 	// Resharding means that Reshard has begun and has not ended. Open refuses the scope until
 	// a Reshard has succeeded.
 	Resharding Control = "resharding"
+
+	// PausedResharding is Resharding of a scope that was paused, and is so after Reshard too.
+	PausedResharding Control = "paused, resharding"
 )
+
+// Unfinished reports whether c is of a Reshard that has not ended.
+func (c Control) Unfinished() bool { return c == Resharding || c == PausedResharding }
 
 // Held is an object in the table of a sink.
 type Held struct {

@@ -121,7 +121,7 @@ func (m *mover) mark() mark { return markOf(m.old) }
 // publish stores what is pending, if all old positions are as they were.
 func (m *mover) publish(ctx context.Context) error {
 	for i := range m.old {
-		m.old[i].Control = sink.Resharding
+		m.old[i].Control = wire.Begun(m.old[i].Control)
 		m.old[i].Generation++
 		m.old[i].Sequence++
 		subject := m.positionSubject(m.old[i].Scope)

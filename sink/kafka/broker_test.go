@@ -6,6 +6,8 @@ import (
 	"flag"
 	"fmt"
 	"net"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -199,6 +201,46 @@ func TestReshardEndsTheTransactionOfADeadProcess(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{record(sink.Added, "a", 1).ID}, history(t, s)); diff != "" {
 		t.Errorf("history (-want +got):\n%s", diff)
+	}
+}
+
+// TestReshardFencesWhoOpensMeanwhile: a process that starts again while Reshard takes possession of
+// the shards cannot commit to one of them.
+func TestReshardFencesWhoOpensMeanwhile(t *testing.T) {
+	cluster := boot(t)
+	s, other := open(t, kafka.Options{}, cluster.ListenAddrs()), open(t, kafka.Options{}, cluster.ListenAddrs())
+	first, second := scope, scope
+	first.Shards, second.Shards, second.Shard = 2, 2, 1
+	for _, of := range []sink.Scope{first, second} {
+		p, _, err := s.Open(t.Context(), of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		commit(t, s, &p)
+	}
+	var late sink.Position
+	var lateErr error
+	var once sync.Once
+	cluster.ControlKey(int16(kmsg.InitProducerID), func(req kmsg.Request) (kmsg.Response, error, bool) {
+		cluster.KeepControl()
+		if id := req.(*kmsg.InitProducerIDRequest).TransactionalID; id != nil && strings.HasSuffix(*id, "/0") { // the last one
+			once.Do(func() { cluster.SleepControl(func() { late, _, lateErr = other.Open(t.Context(), second) }) })
+		}
+		return nil, nil, false
+	})
+	if err := s.Reshard(t.Context(), scope.Cluster, scope.Resource, 3); err != nil || lateErr != nil {
+		t.Fatalf("reshard: %v, open: %v", err, lateErr)
+	}
+	late.Sequence++
+	if err := other.Commit(t.Context(), []sink.Record{record(sink.Added, "a", 1)}, late); !errors.Is(err, sink.ErrFenced) {
+		t.Errorf("a commit to a shard that there is no more: error %v, want ErrFenced", err)
+	}
+	for i := range 3 {
+		of := scope
+		of.Shard, of.Shards = i, 3
+		if _, _, err := s.Open(t.Context(), of); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -22,7 +22,7 @@ const (
 // mover is a Reshard under way.
 type mover struct {
 	*Sink
-	producer *kgo.Client // that of the first shard
+	producer *kgo.Client // that of one shard
 	pending  []*kgo.Record
 	bytes    int
 }
@@ -38,21 +38,27 @@ func (s *Sink) Reshard(ctx context.Context, cluster string, r kube.Resource, sha
 	if _, err := wire.Reshard(old, r, shards); err != nil {
 		return err // before anybody is fenced
 	}
-	m := &mover{Sink: s}
-	for i := len(old) - 1; i >= 0; i-- { // the first one last: its producer stays
-		id := s.o.Prefix + "/" + shard(old[i].Scope)
-		s.own(id, possession{})
-		producer, err := s.producer(id)
-		if err != nil {
-			return err
-		}
-		defer producer.Close()
-		if _, _, err := producer.ProducerID(ctx); err != nil {
-			return fmt.Errorf("take possession of %s: %w", old[i].Scope, err)
-		}
-		m.producer = producer
+	m, own := &mover{Sink: s}, old[0].Scope
+	defer m.close()
+	if err := m.fence(ctx, own); err != nil {
+		return err
 	}
 	// What the former possessors committed before they were fenced.
+	if old, err = s.positionsOf(ctx, cluster, r, s.admin.ListEndOffsets); err != nil {
+		return err
+	}
+	for _, p := range old {
+		if p.Scope.Shard == own.Shard { // nobody else can have changed it since
+			m.begin(p)
+		}
+	}
+	if err := m.commit(ctx); err != nil {
+		return err
+	}
+	// Now no shard can be opened. Those that were opened after the first fence end here.
+	if err := m.fence(ctx, own); err != nil {
+		return err
+	}
 	if old, err = s.positionsOf(ctx, cluster, r, s.admin.ListEndOffsets); err != nil {
 		return err
 	}
@@ -61,9 +67,7 @@ func (s *Sink) Reshard(ctx context.Context, cluster string, r kube.Resource, sha
 		return err
 	}
 	for _, p := range old {
-		p.Control = sink.Resharding
-		p.Generation++
-		m.pending = append(m.pending, s.positionMessage(p))
+		m.begin(p)
 	}
 	if err := m.commit(ctx); err != nil {
 		return err
@@ -81,6 +85,46 @@ func (s *Sink) Reshard(ctx context.Context, cluster string, r kube.Resource, sha
 		}
 	}
 	return m.commit(ctx)
+}
+
+// begin marks a position, so that no shard of the resource can be opened.
+func (m *mover) begin(p sink.Position) {
+	p.Control = wire.Begun(p.Control)
+	p.Generation++
+	m.pending = append(m.pending, m.positionMessage(p))
+}
+
+// fence takes possession of all shards of a resource, also of those that were never opened, and
+// last of own, whose producer stays. If there is such a producer, own is left as it is.
+func (m *mover) fence(ctx context.Context, own sink.Scope) error {
+	for i := range own.Count() {
+		scope := own
+		if scope.Shard = (own.Shard + 1 + i) % own.Count(); scope.Shard == own.Shard && m.producer != nil {
+			continue
+		}
+		id := m.o.Prefix + "/" + shard(scope)
+		m.own(id, possession{})
+		producer, err := m.Sink.producer(id)
+		if err != nil {
+			return err
+		}
+		if _, _, err = producer.ProducerID(ctx); err != nil {
+			producer.Close()
+			return fmt.Errorf("take possession of %s: %w", scope, err)
+		}
+		if scope.Shard == own.Shard {
+			m.producer = producer
+		} else {
+			producer.Close()
+		}
+	}
+	return nil
+}
+
+func (m *mover) close() {
+	if m.producer != nil {
+		m.producer.Close()
+	}
 }
 
 // positionsOf returns the positions of all shards of a resource.

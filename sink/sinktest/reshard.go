@@ -110,7 +110,7 @@ func (s *story) reshard(r sink.Resharder, n int) {
 }
 
 // storyOfInterruptedReshard interrupts it, until it succeeds: in between the table is as it
-// was, or cannot be opened.
+// was, or cannot be opened. It was paused, and remains so.
 func storyOfInterruptedReshard(t *testing.T, store Store) {
 	connection := store.Connect(t)
 	r, ok := connection.(sink.Resharder)
@@ -136,6 +136,9 @@ func storyOfInterruptedReshard(t *testing.T, store Store) {
 	}
 	for _, p := range all {
 		p.commit(sink.Live, "3000", p.batch...)
+		if err := sink.Pause(t.Context(), connection, p.pos.Scope); err != nil {
+			t.Fatal(err)
+		}
 	}
 	interrupted := 0
 	for patience := time.Millisecond; ; patience *= 2 {
@@ -160,7 +163,7 @@ func storyOfInterruptedReshard(t *testing.T, store Store) {
 		scope := shardOf(3)
 		scope.Shard = i
 		p := possess(t, connection, scope)
-		if p.pos.Revision != "3000" || p.pos.Phase != sink.Live {
+		if p.pos.Revision != "3000" || p.pos.Phase != sink.Live || p.pos.Control != sink.Paused {
 			t.Errorf("shard %d stands at %+v", i, p.pos)
 		}
 		for _, h := range p.held() {

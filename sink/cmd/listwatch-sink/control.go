@@ -53,7 +53,7 @@ func (p *program) reshard(ctx context.Context, args []string) error {
 		s := pos.Scope
 		if id := s.Cluster + " " + s.Resource.GroupResource(); done[id] {
 			continue
-		} else if done[id] = true; s.Count() != p.replicas.shards || pos.Control == sink.Resharding {
+		} else if done[id] = true; s.Count() != p.replicas.shards || pos.Control.Unfinished() {
 			if err := r.Reshard(ctx, s.Cluster, s.Resource, p.replicas.shards); err != nil {
 				return err
 			}

@@ -59,7 +59,7 @@ func (p *program) status(ctx context.Context, args []string) error {
 		switch pos.Control {
 		case sink.Paused:
 			phase = "PAUSED"
-		case sink.Resharding:
+		case sink.Resharding, sink.PausedResharding:
 			phase = "RESHARDING"
 		}
 		age := "never"

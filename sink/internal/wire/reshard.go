@@ -10,7 +10,15 @@ import (
 )
 
 func unfinished(all []sink.Position) bool {
-	return slices.ContainsFunc(all, func(p sink.Position) bool { return p.Control == sink.Resharding })
+	return slices.ContainsFunc(all, func(p sink.Position) bool { return p.Control.Unfinished() })
+}
+
+// Begun returns the Control of a position that was c before Reshard.
+func Begun(c sink.Control) sink.Control {
+	if c == sink.Paused || c == sink.PausedResharding {
+		return sink.PausedResharding
+	}
+	return sink.Resharding
 }
 
 // Reshard returns the positions that replace those of all shards of a resource. The error is
@@ -39,7 +47,7 @@ func Reshard(old []sink.Position, r kube.Resource, shards int) ([]sink.Position,
 		if p.Revision == "" || next.Revision.Newer(p.Revision) {
 			next.Revision = p.Revision
 		}
-		if p.Control == sink.Paused {
+		if p.Control == sink.Paused || p.Control == sink.PausedResharding {
 			next.Control = sink.Paused
 		}
 	}
