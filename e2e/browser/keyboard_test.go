@@ -88,6 +88,36 @@ func TestKeyboardAlone(t *testing.T) {
 	p.sound()
 }
 
+// TestFocusOutlivesARedraw: the types are drawn again while one of their buttons has the
+// focus, and a type that is a favourite stands there twice.
+func TestFocusOutlivesARedraw(t *testing.T) {
+	all := array{}
+	for i := range 9 {
+		all = append(all, typeOf(fmt.Sprintf("type%d", i), fmt.Sprintf("Type%d", i), "live", ""))
+	}
+	s := stateOf("live", "", nil)
+	s.answers["types"] = object{"types": append(all, typeOf("pods", "Pod", "live", ""))}
+	p := open(t, s.serve(t), look{})
+	p.shows("#list", "No pods")
+	p.press("f")
+	p.shows("#types", "Favourites")
+	redraw := func(count int) {
+		pods := typeOf("pods", "Pod", "live", "")
+		pods["count"] = count
+		s.send("types", 1, object{"types": array{pods}})
+		p.shows(`#types [data-type="pods"]`, fmt.Sprint(count))
+	}
+	p.js("document.querySelector('#types .more').focus(), 1", nil)
+	redraw(41)
+	p.until("document.activeElement.matches('#types .more') && document.activeElement.innerText === '3 more'")
+	p.press("Enter")
+	p.until("document.activeElement.matches('#types .more') && document.activeElement.innerText === 'fewer'")
+	p.js(`document.querySelector('[aria-labelledby="section-Workloads"] [data-type="pods"]').focus(), 1`, nil)
+	redraw(42)
+	p.until(`document.activeElement.closest('[aria-labelledby="section-Workloads"] [data-type="pods"]')`)
+	p.sound()
+}
+
 // TestRolesForScreenReaders: what Chromium hands to a screen reader.
 func TestRolesForScreenReaders(t *testing.T) {
 	w := start(t)

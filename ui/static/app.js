@@ -181,13 +181,16 @@ function drawTypes() {
 		all.sort((a, b) => rank(a) - rank(b) || title(a).localeCompare(title(b)));
 		const few = !wide.has(name) && all.length > 8 ? all.filter((t, i) => i < 7 || t.type === view.type || t.state === "stale") : all;
 		nodes.push(h("h2", { id: "section-" + name }, name), h("ul", { "aria-labelledby": "section-" + name }, few.map(t => typeLink(t))),
-			all.length > 8 ? h("button", { type: "button", class: "more", onclick: () => { if (!wide.delete(name)) wide.add(name); write("sections", [...wide]); drawTypes(); } }, few.length < all.length ? `${all.length - few.length} more` : "fewer") : null);
+			all.length > 8 ? h("button", { type: "button", class: "more", "data-more": name, onclick: () => { if (!wide.delete(name)) wide.add(name); write("sections", [...wide]); drawTypes(); } }, few.length < all.length ? `${all.length - few.length} more` : "fewer") : null);
 	}
 	if (!types.size) nodes.push(h("p", { class: "none" }, status.state === "live" ? "The cluster serves no type that you may see." : "The types are loading."));
-	const at = nav.scrollTop, focused = nav.contains(document.activeElement) ? document.activeElement.dataset.type : "";
+	// What has the focus is found again by its section and name, or, where it left the section, by its name.
+	const at = nav.scrollTop, had = nav.contains(document.activeElement) ? document.activeElement : null;
+	const place = e => [e.parentNode.parentNode.getAttribute("aria-labelledby"), e.dataset.type, e.dataset.more].join();
+	const key = had && place(had), links = () => [...nav.querySelectorAll("a, button")];
 	put(nav, nodes);
 	nav.scrollTop = at;
-	if (focused) nav.querySelector(`[data-type="${CSS.escape(focused)}"]`)?.focus();
+	if (had) (links().find(e => place(e) === key) || links().find(e => e.dataset.type && e.dataset.type === had.dataset.type))?.focus();
 }
 
 // title is the name of a type for people: Pods, ReplicaSets.
