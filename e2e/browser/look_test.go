@@ -2,6 +2,7 @@ package browser
 
 import (
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 )
@@ -55,5 +56,33 @@ func TestNamesForScreenReaders(t *testing.T) {
 	p.until("document.querySelector('#rows').getAttribute('aria-rowcount') === '2' && document.getElementById(document.querySelector('#rows').getAttribute('aria-activedescendant'))")
 	p.until("document.querySelector('[role=tab][aria-selected=true]').tabIndex === 0 && document.querySelectorAll('[role=tab][tabindex=\"0\"]').length === 1")
 	p.until("document.activeElement.id === 'object-title'")
+	p.sound()
+}
+
+// TestNarrowActivity: on a telephone a change is read without scrolling sideways, and so is
+// what the page says above the changes.
+func TestNarrowActivity(t *testing.T) {
+	const why = "no contact since 14:03: dial tcp: connection refused"
+	s := stateOf("stale", why, nil)
+	now := time.Now().UnixMilli()
+	s.answers["changes"] = object{"more": true, "changes": array{
+		object{"pos": 3, "at": now, "type": "deployments.apps", "op": "MODIFIED", "ns": "shop", "name": "web", "what": "Ready 3/3 → 0/3, Images web:1 → web:2", "by": "kubectl"},
+		object{"pos": 2, "at": now, "type": "pods", "op": "ADDED", "ns": "shop", "name": "web-7d9c6f5b8c-4kq7d-a-name-that-is-longer-than-a-row", "what": "Pending"},
+		object{"pos": 1, "at": now, "type": "pods", "op": "GAP", "from": now - 9000, "to": now, "reason": why},
+	}}
+	p := open(t, s.serve(t)+"&type=activity", look{width: 400, height: 800})
+	p.shows("#rows", "web-7d9c6f5b8c")
+	p.shows("#notes", "Stale")
+	p.shot("narrow-activity")
+	p.until("document.querySelector('#rows').scrollWidth <= 400")
+	const hidden = `[...document.querySelectorAll("#list *, #bars *")].filter(e => e.getClientRects().length && e.getBoundingClientRect().right > 401 || e.matches("td, p, .before") && e.scrollWidth > e.clientWidth + 1).map(e => e.outerHTML)`
+	var cut []string
+	p.js(hidden, &cut)
+	if len(cut) > 0 {
+		t.Errorf("not to be seen in 400 pixels: %q", cut)
+	}
+	// What is beside a text leaves it room.
+	p.until("[...document.querySelectorAll('.note .text')].every(e => e.getBoundingClientRect().width > 200)")
+	p.shows("#live", "not live")
 	p.sound()
 }

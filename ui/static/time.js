@@ -143,8 +143,8 @@ export class Time {
 	before() {
 		const kept = this.data?.kept?.from || this.hooks.state()?.from || 0;
 		if (kept <= this.low || this.x(kept) < 160) return "";
-		const e = h("div", { class: "before", "aria-hidden": "true" }, `nothing is kept from before ${clock(Math.min(kept, this.end()))}`);
-		e.style.width = Math.min(this.width, this.x(kept)) + "px";
+		const width = Math.min(this.width, this.x(kept)), e = h("div", { class: "before", "aria-hidden": "true" }, `${width < 260 ? "nothing" : "nothing is kept from"} before ${clock(Math.min(kept, this.end()))}`);
+		e.style.width = width + "px";
 		return e;
 	}
 
