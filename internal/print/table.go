@@ -219,7 +219,10 @@ func (t *Table) Flush(b []byte) []byte {
 			}
 			t.last = r.Layout
 			r.cells, r.event = r.Header, ""
-		} else if t.format.Headers && !t.format.List && r.Layout != t.last {
+		} else if t.format.Headers && r.Layout != t.last {
+			if t.format.List {
+				b = append(b, '\n')
+			}
 			t.last = r.Layout // another type's row was printed last
 			b = t.line(b, row{Layout: r.Layout, cells: r.Header})
 		}
