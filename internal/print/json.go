@@ -49,10 +49,11 @@ type watchEvent struct {
 }
 
 // object returns one of r's objects. With several clusters it has a member cluster, unless
-// it has one of its own; in an event, that stands beside the object.
+// it has one of its own; in an event that is printed, or that expressions see, it stands
+// beside the object.
 func (o *Format) object(r *record.Record, object codec.Raw) (map[string]any, error) {
 	m, err := r.Decode(object, o.Redact)
-	if _, has := m["cluster"]; err == nil && o.Clusters && !has && !o.Events && !o.WatchEvents {
+	if _, has := m["cluster"]; err == nil && o.Clusters && !has && !o.WatchEvents && (!o.Events || o.Custom != nil) {
 		m["cluster"] = r.Cluster
 	}
 	return m, err
