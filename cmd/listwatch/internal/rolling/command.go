@@ -3,6 +3,7 @@ package rolling
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -55,6 +56,9 @@ The exit code is 1 if the rollout fails or the object is deleted, 4 at --timeout
 func run(p *cli.Program, cmd *cobra.Command, args []string, o *flags) error {
 	if err := cli.Positive(cmd, "timeout"); err != nil {
 		return err
+	}
+	if len(args) > 1 && args[0] == "status" && (len(args) == 3 || strings.Contains(args[1], "/")) {
+		args = args[1:] // kubectl rollout status
 	}
 	w, err := target.ParseArgs(args)
 	if err != nil {
