@@ -47,6 +47,7 @@ var examples = []example{
 	{line: `listwatch watch pods --skip-initial --debounce 2s`, wants: `^MODIFIED +a `, change: "pod"},
 	{line: `listwatch rollout deploy/web --timeout 5m`, wants: `successfully rolled out`, ends: true},
 	{line: `listwatch watch deploy -l app=web --until rollout`, wants: `^ADDED +web`, ends: true},
+	{line: `listwatch watch deploy,pods -l app=web --until rollout --fail-on 'any(.status.containerStatuses[]?; .state.waiting.reason == "CrashLoopBackOff")'`, wants: `^ADDED +deployment.apps/web`, ends: true},
 	{line: `listwatch watch pods --fail-on '.status.phase == "Failed"' --until 'count(.status.phase == "Running") >= 3'`, wants: `^ADDED +c `, ends: true},
 	{line: `listwatch watch pods -l app=web --until condition=Ready --until 'count>=3' --fail-on 'jsonpath={.status.phase}=Failed' --timeout 5m`, wants: `^ADDED +c `, ends: true},
 	{line: `listwatch ui`, wants: `http://127.0.0.1:`},

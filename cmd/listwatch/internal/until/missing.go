@@ -30,7 +30,7 @@ func (v *Verdict) lacks(i int) string {
 	}
 	how := map[string]string{}
 	for key, s := range v.objects {
-		if name := record.KubectlName(key.Resource, key.Name); !s.holds[i] {
+		if name := record.KubectlName(key.Resource, key.Name); !s.holds[i] && (s.rolls || !v.conditions[i].rollout) {
 			not = append(not, name)
 			how[name] = s.rollout
 		}
@@ -46,6 +46,8 @@ func (v *Verdict) lacks(i int) string {
 		return "there is no " + some(absent)
 	case len(v.objects) == 0:
 		return "there are no objects"
+	case c.rollout && len(not) == 0:
+		return "there are no objects that have one"
 	}
 	if c := &v.conditions[i]; c.rollout {
 		return strings.TrimSuffix(how[slices.Min(not)], "...")

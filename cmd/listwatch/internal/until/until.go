@@ -30,7 +30,8 @@ Conditions of --until, --until-any and --fail-on, asked when all objects are kno
   condition=NAME[=VALUE]   a condition of the status, by default True
   jsonpath={PATH}[=VALUE]  a field
   create, delete           all objects exist; none is left
-  rollout                  complete, as kubectl rollout status judges it
+  rollout                  complete, as kubectl rollout status judges it; of
+                           objects of other types, such as pods, it is not asked
   count>=N                 how many objects there are; also = < <= > !=
   .status.phase == "Failed"
                            any jq expression over one object

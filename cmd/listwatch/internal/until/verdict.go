@@ -29,6 +29,7 @@ type Verdict struct {
 	all, any, fail []int // of conditions
 	objects        map[objectKey]*state
 	holding        []int              // by condition: number of objects for which it holds
+	rolls          int                // number of objects that have a rollout
 	failing        []int              // by condition: number of objects for which its expression fails
 	named          map[objectKey]bool // objects that were requested by name
 	absent         int                // of named
@@ -43,18 +44,19 @@ type state struct {
 	holds   []bool // by condition
 	failed  []int  // the conditions whose expressions fail, of those that are strict
 	err     error  // of the first
-	rollout string // how far the rollout is
+	rolls   bool   // it has a rollout
+	rollout string // how far that is
 }
 
-// Expect sets what is followed. It returns an error for a type that a condition does not
-// apply to.
+// Expect sets what is followed. It returns an error for a condition that applies to none of
+// the types.
 func (v *Verdict) Expect(ts []target.Target, streams int) error {
 	v.unsynced = streams
 	rolls := slices.ContainsFunc(v.conditions, func(c condition) bool { return c.rollout })
+	if rolls && len(ts) > 0 && !slices.ContainsFunc(ts, func(t target.Target) bool { return rollout.Judged(t.Resource) }) {
+		return exit.Usage("--until rollout: %s have none: it is for deployments, statefulsets, daemonsets and jobs", ts[0].Resource.GroupResource())
+	}
 	for _, t := range ts {
-		if rolls && !rollout.Judged(t.Resource) {
-			return exit.Usage("--until rollout: %s have none: it is for deployments, statefulsets, daemonsets and jobs", t.Resource.GroupResource())
-		}
 		if t.Namespace == "" && t.Resource.Namespaced {
 			continue // a name in all namespaces may be of any number of objects
 		}
@@ -111,10 +113,11 @@ func (v *Verdict) See(r *record.Record) error {
 // judge returns which conditions hold for the object of r, which is m. The error ends the
 // watch: a rollout has failed.
 func (v *Verdict) judge(r *record.Record, m map[string]any) (*state, error) {
-	s := &state{holds: make([]bool, len(v.conditions))}
+	s := &state{holds: make([]bool, len(v.conditions)), rolls: rollout.Judged(r.Resource)}
 	for i := range v.conditions {
 		c := &v.conditions[i]
 		switch {
+		case c.rollout && !s.rolls: // not asked
 		case c.rollout:
 			status, err := rollout.Judge(r.Resource, m)
 			if err != nil {
@@ -157,6 +160,9 @@ func (v *Verdict) put(key objectKey, now *state) {
 			if holds {
 				v.holding[i] += change.by
 			}
+		}
+		if change.rolls {
+			v.rolls += change.by
 		}
 		for _, i := range change.failed {
 			v.failing[i] += change.by
@@ -207,6 +213,8 @@ func (v *Verdict) holds(i int) bool {
 		return c.counts(len(v.objects))
 	case c.delete:
 		return len(v.objects) == 0
+	case c.rollout:
+		return v.complete() && v.rolls > 0 && v.holding[i] == v.rolls
 	case len(v.objects) == 0:
 		return false
 	}
