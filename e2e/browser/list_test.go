@@ -2,7 +2,12 @@ package browser
 
 import (
 	"fmt"
+	"slices"
 	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/kube"
 )
 
 // TestRowsAppearChangeAndGo follows one pod through its life in the list.
@@ -90,4 +95,29 @@ func TestNothingMatches(t *testing.T) {
 	p.shows("#rows", "No match among 1 pods")
 	p.click("#rows button")
 	p.shows(row("web"), "Running")
+}
+
+// TestFavouritesStartNoWatch: they are kept in the browser, and what is kept there does not
+// use the memory of the process.
+func TestFavouritesStartNoWatch(t *testing.T) {
+	w := start(t)
+	w.pod("web", "Running", 0)
+	p := w.open("type=pods", look{})
+	p.shows(row("web"), "Running")
+	p.js(`localStorage.setItem("listwatch-favourites", '["secrets","pods"]'), 1`, nil)
+	p.run(chromedp.Reload())
+	p.shows("[aria-labelledby=section-Favourites]", "Secrets")
+	p.shows(row("web"), "Running")
+	w.pod("web", "Failed", 0)
+	p.shows(row("web"), "Failed")
+	for _, r := range w.api.Requests() {
+		if r.Resource == kube.Secrets && r.Verb == "watch" {
+			t.Errorf("a favourite is watched: %s", r.Path)
+		}
+	}
+	p.js(`location.hash = "type=secrets", 1`, nil) // who looks at it starts a watch
+	w.until("secrets are watched", func() bool {
+		return slices.ContainsFunc(w.api.Requests(), func(r apitest.Request) bool { return r.Resource == kube.Secrets && r.Verb == "watch" })
+	})
+	p.sound()
 }
