@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -193,6 +194,70 @@ func TestRunnerMovesThePositionWithBookmarks(t *testing.T) {
 		}
 		if n, _ := p.count(); n-before < 15 || n-before > 20 {
 			t.Errorf("%d commits in 10 minutes without a change, want one in 30 s", n-before)
+		}
+	})
+}
+
+// TestPendingIsOfTheMonotonicClock, which a bubble does not have: otherwise a clock that is set
+// back by an hour delays the commit of a batch that is not full by an hour.
+func TestPendingIsOfTheMonotonicClock(t *testing.T) {
+	w := sinktest.NewWorld(apitest.NewWith(t, apitest.Options{InMemory: true}))
+	c, err := w.Client()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.CloseIdleConnections()
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "cluster.db"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	listed := make(chan struct{}, 10)
+	r, err := sink.NewRunner(sink.Options{
+		Client: c, Sink: db, Scope: sink.Scope{Cluster: "c", Resource: sinktest.Resource}, FlushAfter: time.Hour,
+		Trace: sink.Trace{Committed: func(sink.Committed) { listed <- struct{}{} }},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(ctx) }()
+	<-listed
+	w.Put("a", "web", "1")
+	for limit := time.Now().Add(time.Minute); r.Status().Pending.IsZero() && time.Now().Before(limit); {
+		time.Sleep(time.Millisecond)
+	}
+	if got := r.Status().Pending; !strings.Contains(got.String(), " m=") {
+		t.Errorf("pending since %s, want a time with a monotonic reading", got)
+	}
+	cancel()
+	<-ended
+}
+
+// TestRunnerMovesThePositionAfterTheClockWasAhead, and has been set back.
+func TestRunnerMovesThePositionAfterTheClockWasAhead(t *testing.T) {
+	perform(t, func(t *testing.T, p *play) {
+		p.start(nil)
+		p.stop()
+		<-p.ended
+		pos, _, err := p.db.Open(t.Context(), sink.Scope{Cluster: "c", Resource: sinktest.Resource})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pos.Sequence++
+		pos.Time = time.Now().Add(24 * time.Hour)
+		if err := p.db.Commit(t.Context(), nil, pos); err != nil {
+			t.Fatal(err)
+		}
+		p.start(nil)
+		before, _ := p.count()
+		for range 12 {
+			p.Server.Tick()
+			p.pass(5 * time.Second)
+		}
+		if n, _ := p.count(); n == before {
+			t.Error("no commit in a minute without a change, want one in 30 s")
 		}
 	})
 }

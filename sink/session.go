@@ -25,7 +25,8 @@ type session struct {
 	next    Position // as it will be when pending is committed
 	pending []Record
 	bytes   int
-	oldest  time.Time // arrival of the first of pending
+	oldest  time.Time // arrival of the first of pending, by the monotonic clock, as is moved
+	moved   time.Time // the last commit of this session
 
 	load    *load               // nil in phase LIVE, and before RESTART
 	members map[kube.Key]string // with Options.Where only: the UIDs of the objects in the table
@@ -233,7 +234,7 @@ func (s *session) bookmark(ctx context.Context, rev kube.Revision) error {
 		return nil
 	}
 	s.next.Revision = rev
-	if len(s.pending) == 0 && time.Since(s.pos.Time) >= s.o.BookmarkEvery {
+	if len(s.pending) == 0 && time.Since(s.moved) >= s.o.BookmarkEvery {
 		return s.flush(ctx)
 	}
 	return nil
@@ -321,8 +322,8 @@ func (s *session) add(ctx context.Context, rec Record) error {
 		}
 	}
 	if len(s.pending) == 0 {
-		s.oldest = rec.Time
-		s.note(func(st *Status) { st.Pending = rec.Time })
+		s.oldest = time.Now() // rec.Time has no monotonic reading
+		s.note(func(st *Status) { st.Pending = s.oldest })
 	}
 	s.pending = append(s.pending, rec)
 	if s.bytes += rec.Size(); len(s.pending) >= s.o.BatchRecords || s.bytes >= s.o.BatchBytes {
@@ -336,15 +337,15 @@ func (s *session) flush(ctx context.Context) error {
 	if s.next == s.pos && len(s.pending) == 0 {
 		return nil
 	}
-	next := s.next
-	next.Sequence, next.Time = s.pos.Sequence+1, time.Now().UTC()
+	next, begun := s.next, time.Now()
+	next.Sequence, next.Time = s.pos.Sequence+1, begun.UTC()
 	bounded, release := bound(ctx, s.o.CommitTimeout)
 	err := s.o.Sink.Commit(bounded, s.pending, next)
 	release()
 	if err != nil {
 		return fmt.Errorf("commit %d records of %s: %w", len(s.pending), s.o.Scope, err)
 	}
-	done := Committed{Position: next, Records: len(s.pending), Bytes: s.bytes, Took: time.Since(next.Time)}
+	done := Committed{Position: next, Records: len(s.pending), Bytes: s.bytes, Took: time.Since(begun)}
 	for i := range s.pending {
 		switch s.pending[i].Type {
 		case Gap:
@@ -353,7 +354,7 @@ func (s *session) flush(ctx context.Context) error {
 			done.Poisoned++
 		}
 	}
-	s.pos, s.next = next, next
+	s.pos, s.next, s.moved = next, next, begun
 	clear(s.pending)
 	s.pending, s.bytes = s.pending[:0], 0
 	s.note(func(st *Status) { st.Position, st.Pending, st.Err = next, time.Time{}, nil })
