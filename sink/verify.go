@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -56,6 +57,7 @@ func Verify(ctx context.Context, o Options, from Reader, wait time.Duration) (Ve
 	if v.Position, v.Behind, err = reach(ctx, from, o.Scope, v.Revision, wait); err != nil {
 		return v, err
 	}
+	var newer []Difference
 	for row, err := range from.Rows(ctx, o.Scope.Cluster, o.Scope.Resource) {
 		if err != nil {
 			return v, fmt.Errorf("read the table of %s: %w", o.Scope, err)
@@ -66,8 +68,19 @@ func Verify(ctx context.Context, o Options, from Reader, wait time.Duration) (Ve
 		if ok && (row.Quarantined != "" || listed.Quarantined != "") {
 			v.Quarantined++
 		}
-		if problem := differs(row, listed, ok, v.Revision, o.Scope.Mode); problem != "" {
+		if row.Revision.Newer(v.Revision) { // it was changed since, or a Runner did not write it
+			newer = append(newer, Difference{key, "a revision that the position of the table has not reached", row.Revision, listed.Revision})
+		} else if problem := differs(row, listed, ok, o.Scope.Mode); problem != "" {
 			v.Differences = append(v.Differences, Difference{key, problem, row.Revision, listed.Revision})
+		}
+	}
+	newest, err := newestOf(ctx, from, o.Scope)
+	if err != nil {
+		return v, err
+	}
+	for _, d := range newer {
+		if newest != "" && d.Table.Newer(newest) {
+			v.Differences = append(v.Differences, d)
 		}
 	}
 	for key, listed := range want {
@@ -121,7 +134,7 @@ func reach(ctx context.Context, from Reader, s Scope, rev kube.Revision, atMost 
 		}
 		found, behind := 0, false
 		for _, p := range all {
-			if p.Scope.Cluster != s.Cluster || p.Scope.Resource.Group != s.Resource.Group || p.Scope.Resource.Plural != s.Resource.Plural {
+			if !p.Scope.sameTable(s) {
 				continue
 			}
 			if found++; found == 1 || oldest.Newer(p.Revision) {
@@ -143,12 +156,37 @@ func reach(ctx context.Context, from Reader, s Scope, rev kube.Revision, atMost 
 	}
 }
 
-// differs returns how a row of the table differs from the list at a revision; "" = it does not.
-// A row that is newer than the list was changed since. A Runner does not store an object that
-// has no UID in the list.
-func differs(row, listed Row, ok bool, at kube.Revision, mode Mode) string {
+// newestOf returns the newest position of the shards of the scope: no row that was read before has
+// a newer revision. "" = a shard is not live, and nothing is known of its rows.
+func newestOf(ctx context.Context, from Reader, s Scope) (newest kube.Revision, err error) {
+	all, err := from.Positions(ctx)
+	if err != nil {
+		return "", fmt.Errorf("read the positions: %w", err)
+	}
+	for _, p := range all {
+		if !p.Scope.sameTable(s) {
+			continue
+		}
+		if p.Phase != Live {
+			return "", nil
+		}
+		if newest == "" || p.Revision.Newer(newest) {
+			newest = p.Revision
+		}
+	}
+	return newest, nil
+}
+
+// sameTable reports whether both scopes are of one table: shards of a resource.
+func (s Scope) sameTable(o Scope) bool {
+	return s.Cluster == o.Cluster && s.Resource.Group == o.Resource.Group && s.Resource.Plural == o.Resource.Plural
+}
+
+// differs returns how a row of the table, which is not newer than the list, differs from it; "" =
+// it does not. A Runner does not store an object that has no UID in the list.
+func differs(row, listed Row, ok bool, mode Mode) string {
 	switch {
-	case row.Revision.Newer(at), ok && listed.UID == "":
+	case ok && listed.UID == "":
 		return ""
 	case !ok:
 		return "not in the cluster"
@@ -158,6 +196,8 @@ func differs(row, listed Row, ok bool, at kube.Revision, mode Mode) string {
 		return "another revision in the cluster"
 	case row.Quarantined != "" || listed.Quarantined != "" || row.Trimmed || listed.Trimmed || mode == ModeHistory:
 		return ""
+	case !maps.Equal(row.Labels, listed.Labels):
+		return "other labels in the cluster, of the same revision"
 	case !sameObject(row.Object, listed.Object):
 		return "another object in the cluster, of the same revision"
 	}

@@ -14,7 +14,7 @@ import (
 // storyOfVerification commits what did not happen, which Verify must find.
 func storyOfVerification(t *testing.T, store Store) {
 	s := newStory(t, store)
-	for _, name := range []string{"changed", "missing", "newer", "same"} {
+	for _, name := range []string{"changed", "future", "labelled", "missing", "newer", "same"} {
 		s.Put(name, "web", "1")
 	}
 	p := s.start(nil)
@@ -38,6 +38,8 @@ func storyOfVerification(t *testing.T, store Store) {
 	rogue := possess(t, s.connect(), configMaps())
 	rogue.commit(sink.Live, rogue.pos.Revision,
 		change("changed", func(r *sink.Record) { r.Object = bytes.Replace(r.Object, []byte(`"1"`), []byte(`"2"`), 1) }),
+		change("future", func(r *sink.Record) { r.Revision = "999999999" }),
+		change("labelled", func(r *sink.Record) { r.Labels = map[string]string{"app": "api"} }),
 		change("missing", func(r *sink.Record) { r.Type = sink.Deleted }),
 		change("newer", func(r *sink.Record) { r.Revision = "1" }),
 		change("same", func(r *sink.Record) {
@@ -46,7 +48,9 @@ func storyOfVerification(t *testing.T, store Store) {
 		}),
 	)
 	want := []string{
-		"changed: another object in the cluster, of the same revision", "ghost: not in the cluster",
+		"changed: another object in the cluster, of the same revision",
+		"future: a revision that the position of the table has not reached",
+		"ghost: not in the cluster", "labelled: other labels in the cluster, of the same revision",
 		"missing: missing in the table", "newer: another revision in the cluster",
 	}
 	if diff := cmp.Diff(want, s.differences()); diff != "" {
@@ -71,8 +75,8 @@ func (s *story) differences() (all []string) {
 	}
 	defer c.CloseIdleConnections()
 	v, err := sink.Verify(s.t.Context(), sink.Options{Client: c, Scope: configMaps()}, s.store.read(s.t), 0)
-	if err != nil || v.Objects != 4 {
-		s.t.Fatalf("%d objects, error %v, want 4", v.Objects, err)
+	if err != nil || v.Objects != 6 {
+		s.t.Fatalf("%d objects, error %v, want 6", v.Objects, err)
 	}
 	for _, d := range v.Differences {
 		if d.Key != (kube.Key{Namespace: "default", Name: d.Key.Name}) {
