@@ -113,7 +113,7 @@ func (r *Reader) Kustomize(ctx context.Context, dir string) ([]*Object, error) {
 		return nil, fmt.Errorf("%s %s %s: %w", path, args[0], dir, context.Cause(ctx))
 	} else if err != nil {
 		first, _, _ := strings.Cut(strings.TrimSpace(diagnosis.buf.String()), "\n")
-		return nil, fmt.Errorf("%s %s %s: %w: %s", path, args[0], dir, err, printable.Clip(printable.Line(first)))
+		return nil, fmt.Errorf("%s %s %s: %w: %s", path, args[0], dir, err, printable.Cut(printable.Line(first), 1000))
 	}
 	r.bytes += out.buf.Len()
 	all, err := r.Parse(dir, out.buf.Bytes())

@@ -119,9 +119,11 @@ func TestLinksToFoldersAreNoFiles(t *testing.T) {
 func TestKustomizeIsLimited(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	long := strings.Repeat("command failed ", 20) // before the reason, as kubectl may
 	for script, want := range map[string]string{
 		"exec yes 'a: b'": fmt.Sprintf("%s/kustomize build x: it printed more than %d bytes", dir, manifest.MaxBytes),
 		"echo first >&2\nyes | head -c 100000 >&2\nexit 3": dir + "/kustomize build x: exit status 3: first",
+		"echo " + long + "the reason >&2\nexit 1":          dir + "/kustomize build x: exit status 1: " + long + "the reason",
 	} {
 		if err := os.WriteFile(dir+"/kustomize", []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
 			t.Fatal(err)
