@@ -330,7 +330,7 @@ func TestForeignFileSaysWhatDiffers(t *testing.T) {
 		{"server, cluster known", func(id *Identity) { id.Server = "https://b" }, ""},
 		{"server, cluster unknown", func(id *Identity) { id.Cluster, id.Server = "", "https://b" }, "it is of the server https://a, not https://b"},
 		{"the same server, cluster unknown", func(id *Identity) { id.Cluster = "" }, ""},
-		{"form", func(id *Identity) { id.Form = "rows" }, "it is of the form objects, not rows"},
+		{"form", func(id *Identity) { id.Form = "rows" }, "it is of another output (-o, filters, --redact or --show-managed-fields): objects, not rows"},
 		{"resource", func(id *Identity) { id.Streams[1].Resource = "pods.v2" }, "not pods.v1 in shop with labels app=web and pods.v2"},
 		{"namespace", func(id *Identity) { id.Streams[0].Namespace = "" }, "not pods.v1 with labels app=web and nodes.v1"},
 		{"names", func(id *Identity) { id.Streams[0].Names = []string{"a", "b"} }, "not pods.v1 in shop named a,b with labels app=web and nodes.v1"},

@@ -141,7 +141,7 @@ func (id Identity) with(want Identity) (Identity, []int, error) {
 		}
 	}
 	if id.Form != want.Form {
-		return differs("the form", id.Form, want.Form)
+		return differs("another output (-o, filters, --redact or --show-managed-fields):", id.Form, want.Form)
 	}
 	id.Server, id.Cluster, id.Streams = strings.Join(servers, " "), strings.Join(uids, " "), all
 	return id, order, nil
