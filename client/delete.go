@@ -90,9 +90,11 @@ func (c Collection[T]) Delete(ctx context.Context, k kube.Key, o DeleteOptions) 
 // a Status.
 func deleted(k kube.Key, response []byte) kube.Partial {
 	o, _ := codec.Decode[struct {
-		Kind     string
-		Metadata kube.Meta
-		Details  struct{ UID string }
+		Kind     string    `json:"kind"`
+		Metadata kube.Meta `json:"metadata"`
+		Details  struct {
+			UID string `json:"uid"`
+		} `json:"details"`
 	}](response)
 	if o.Kind == "Status" {
 		o.Metadata = kube.Meta{UID: o.Details.UID}

@@ -59,6 +59,13 @@ func TestAwaitedCoversEachVerb(t *testing.T) {
 			return err
 		}, x, "new", 2 * time.Second},
 		"Delete": {func(ctx context.Context, c maps, _ configMap) error { return c.Delete(ctx, x, client.DeleteOptions{}) }, x, "gone", 2 * time.Second},
+		"Delete and Create": {func(ctx context.Context, c maps, _ configMap) error {
+			if err := c.Delete(ctx, x, client.DeleteOptions{}); err != nil {
+				return err
+			}
+			_, err := c.Create(ctx, configMap{Meta: kube.Meta{Namespace: x.Namespace, Name: x.Name}, Data: map[string]string{"v": "new"}})
+			return err
+		}, x, "new", 4 * time.Second},
 		"Delete of what has an owner": {func(ctx context.Context, c maps, _ configMap) error {
 			return c.Delete(ctx, kube.Key{Namespace: "a", Name: "held"}, client.DeleteOptions{})
 		}, kube.Key{Namespace: "a", Name: "held"}, "marked", 2 * time.Second},
