@@ -139,7 +139,17 @@ func (s *Sink) Commit(ctx context.Context, records []sink.Record, p sink.Positio
 		return err
 	}
 	err := s.commit(ctx, records, nil, p)
-	if refused := (*pgconn.PgError)(nil); errors.As(err, &refused) && refusesData(refused.Code) {
+	refused := (*pgconn.PgError)(nil)
+	if errors.As(err, &refused) && refused.Code == noPartition { // somebody has dropped it; all is rolled back
+		s.mu.Lock()
+		clear(s.days)
+		s.mu.Unlock()
+		if err := s.provide(ctx, records); err != nil {
+			return err
+		}
+		err = s.commit(ctx, records, nil, p)
+	}
+	if errors.As(err, &refused) && refusesData(refused.Code) {
 		// The transaction is rolled back, and which records it failed for is not said.
 		raw, checkErr := s.unstorable(ctx, records)
 		if checkErr != nil {
@@ -151,6 +161,9 @@ func (s *Sink) Commit(ctx context.Context, records []sink.Record, p sink.Positio
 	}
 	return err
 }
+
+// noPartition is the code of SQLSTATE for a row without a partition.
+const noPartition = "23514"
 
 // refusesData reports whether a code of SQLSTATE says that a value cannot be stored: data
 // exceptions, and limits of the program such as the depth of JSON.

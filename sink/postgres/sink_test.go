@@ -101,6 +101,27 @@ func TestPruneKeepsGaps(t *testing.T) {
 	}
 }
 
+// TestPartitionOfTodayIsMadeAgain after a replica whose clock is ahead has removed it.
+func TestPartitionOfTodayIsMadeAgain(t *testing.T) {
+	schema := fmt.Sprint("clock ", schemas.Add(1))
+	s, ahead := open(t, schema), open(t, schema)
+	pos, _, err := s.Open(t.Context(), sink.Scope{Cluster: "c", Resource: sinktest.Resource})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now().UTC()
+	for _, name := range []string{"a", "b"} {
+		pos.Sequence++
+		rec := sink.Record{ID: name, Type: sink.Added, Cluster: "c", Resource: "configmaps", Name: name, UID: name, Revision: "1", Time: now}
+		if err := s.Commit(t.Context(), []sink.Record{rec}, pos); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := ahead.Prune(t.Context(), now.AddDate(0, 0, 31), 10); n != 1 || err != nil {
+			t.Fatalf("%d partitions dropped, error %v, want 1", n, err)
+		}
+	}
+}
+
 // TestLargeBatch is written by one statement, in the order of its records;
 // an object in it that jsonb refuses is stored beside the others.
 func TestLargeBatch(t *testing.T) {
