@@ -74,16 +74,18 @@ func rootCommand(p *cli.Program) *cobra.Command {
 			if len(args) == 0 {
 				return cmd.Help()
 			}
-			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				return exit.Usage("unknown command %q; did you mean %q?", printable.Clip(args[0]), near[0])
-			}
-			return exit.Usage("unknown command %q; to watch a type: listwatch watch %s", printable.Clip(args[0]), printable.Clip(args[0]))
+			return unknown(cmd, args[0])
 		},
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.AddCommand(complete.Command(p), help.ExplainExitCommand(p), help.ManCommand(p))
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetFlagErrorFunc(cli.WrongFlag)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if cmd == root && cmd.Flags().NArg() > 0 { // the flag is of a command that is not there
+			return unknown(cmd, cmd.Flags().Arg(0))
+		}
+		return cli.WrongFlag(cmd, err)
+	})
 	root.SetUsageFunc(help.Usage)
 	root.SetHelpFunc(help.Help)
 	root.AddCommand(watchCommand(p), listCommand(p), rolling.Command(p), past.DiffCommand(p), demoCommand(p), versionCommand(p))
@@ -91,4 +93,12 @@ func rootCommand(p *cli.Program) *cobra.Command {
 	root.AddCommand(help.OptionsCommand(p))
 	root.AddCommand(recording.Command(p), replayCommand(p), auth.Command(p))
 	return root
+}
+
+// unknown reports a command that is not there.
+func unknown(root *cobra.Command, name string) error {
+	if near := root.SuggestionsFor(name); len(near) > 0 {
+		return exit.Usage("unknown command %q; did you mean %q?", printable.Clip(name), near[0])
+	}
+	return exit.Usage("unknown command %q; to watch a type: listwatch watch %s", printable.Clip(name), printable.Clip(name))
 }
