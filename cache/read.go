@@ -2,6 +2,7 @@ package cache
 
 import (
 	"iter"
+	"runtime"
 	"slices"
 
 	"github.com/listwatch/listwatch/kube"
@@ -49,7 +50,7 @@ func (s *Store[T]) selected(namespace string, match func(T) bool) []pair[T] {
 
 // within returns the objects of a namespace, or all, in no order.
 func (s *Store[T]) within(namespace string) []pair[T] {
-	s.mu.RLock()
+	s.runningRLock()
 	defer s.mu.RUnlock()
 	if namespace == "" {
 		pairs := make([]pair[T], 0, len(s.objects))
@@ -70,4 +71,18 @@ func (s *Store[T]) within(namespace string) []pair[T] {
 		}
 	}
 	return pairs
+}
+
+// runningRLock locks mu for reading, and as a rule only at a moment when this goroutine runs. A
+// goroutine that waits in RLock has the lock as soon as the writer releases it, also
+// while it waits for a processor behind others that read and sort: the next event would
+// wait for them all.
+func (s *Store[T]) runningRLock() {
+	for range 100 {
+		if s.mu.TryRLock() {
+			return
+		}
+		runtime.Gosched()
+	}
+	s.mu.RLock() // the writer takes long
 }

@@ -3,7 +3,9 @@ package cache_test
 import (
 	"fmt"
 	"reflect"
+	"runtime"
 	"strconv"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -116,5 +118,46 @@ func TestStoreIsForReading(t *testing.T) {
 		if !reflect.ValueOf(cache.NewStore[kube.Partial]()).MethodByName(name).IsValid() {
 			t.Errorf("a store of one's own has no method %s", name)
 		}
+	}
+}
+
+// TestEventsDoNotWaitForReadersThatDoNotRun: one that found the store locked does not
+// have the lock while it waits for a processor.
+func TestEventsDoNotWaitForReadersThatDoNotRun(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	s := shop(t)
+	locked := func() {}
+	cache.NewIndex(s.Store, func(codec.Raw) []string { // is called under the lock
+		locked()
+		return nil
+	})
+	o, _ := s.Get(kube.Key{Name: "z"})
+	waits, revision := 0, 10
+	const rounds = 20
+	for range rounds {
+		var read atomic.Bool
+		done := make(chan struct{})
+		locked = func() {
+			locked = func() {}
+			go func() {
+				defer close(done)
+				s.List("", nil)
+				read.Store(true)
+			}()
+			for i := 0; i < 3; i++ {
+				runtime.Gosched() // until the reader has found it locked
+			}
+		}
+		for range 2 {
+			revision++
+			s.Apply(watch.Event[codec.Raw]{Type: watch.Modified, Key: kube.KeyOf(o), Revision: kube.Revision(strconv.Itoa(revision)), Object: o})
+		}
+		if read.Load() {
+			waits++
+		}
+		<-done
+	}
+	if waits == rounds { // the scheduler may have preempted this goroutine in some of them
+		t.Errorf("each of %d events waited for the reader", rounds)
 	}
 }
