@@ -1,12 +1,12 @@
 package ui
 
 import (
-	"bytes"
 	"fmt"
 	"html"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 )
 
 // The plain pages are for browsers without JavaScript. They have the key in their path,
@@ -52,7 +52,7 @@ func (u *UI) plain(w http.ResponseWriter, r *http.Request) {
 		plainError(w, err)
 		return
 	}
-	var b bytes.Buffer
+	var b strings.Builder
 	b.WriteString("<table><tr><th>Type<th>Objects<th>State</tr>\n")
 	for _, k := range u.types() {
 		k.mu.Lock()
@@ -87,7 +87,7 @@ func (u *UI) plainList(w http.ResponseWriter, r *http.Request) {
 	v.kind.mu.Lock()
 	got, namespaced := v.full(), v.kind.res.Namespaced
 	v.kind.mu.Unlock()
-	var b bytes.Buffer
+	var b strings.Builder
 	fmt.Fprintf(&b, "<p><a href=\"./\">All types</a></p>\n<p>%d of %d match; %s %s</p>\n", got.Matched, got.Total, html.EscapeString(got.State), html.EscapeString(got.Reason))
 	fmt.Fprintf(&b, "<form><input type=\"hidden\" name=\"type\" value=\"%s\"><label>Filter <input name=\"text\" value=\"%s\"></label> <button>Show</button></form>\n<table><tr>", html.EscapeString(q.Type), html.EscapeString(q.Text))
 	if namespaced {

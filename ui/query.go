@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"net/url"
@@ -164,7 +163,7 @@ func (f *filter) matches(i *item) bool {
 // text has the name, the namespace and the cells in lower case. Between them is what no word
 // has.
 func (i *item) text() string {
-	var b bytes.Buffer // its methods are not copied to here
+	var b strings.Builder
 	b.WriteString(i.key.Name + " " + i.key.Namespace)
 	for _, c := range i.cells.All() {
 		b.WriteString(" " + c)

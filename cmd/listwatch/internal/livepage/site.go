@@ -1,7 +1,6 @@
 package livepage
 
 import (
-	"bytes"
 	"net/http"
 	"strings"
 
@@ -59,7 +58,7 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // folder is a name as a segment of a path and as a folder: other characters than letters,
 // digits, dots and hyphens are escaped, so that two names have two folders.
 func folder(name string) string {
-	var b bytes.Buffer
+	var b strings.Builder
 	for _, c := range []byte(name) {
 		switch {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '.' && b.Len() > 0:
