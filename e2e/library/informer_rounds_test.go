@@ -67,7 +67,7 @@ func (h *lives) killedSaving() {
 	now := h.ledger.now()
 	l.until("the present state", func() bool { return maps.Equal(l.state, now) })
 	l.kill()
-	halves, err := filepath.Glob(h.path + ".tmp-*")
+	halves, err := filepath.Glob(filepath.Join(filepath.Dir(h.path), "."+filepath.Base(h.path)+".listwatch-*"))
 	h.must(err)
 	if len(halves) != 1 {
 		h.Errorf("half-written snapshots: %q, want one", halves)
