@@ -36,7 +36,7 @@ const (
 )
 
 func (c *checkpointing) register(f *pflag.FlagSet) {
-	f.StringVar(&c.file, "checkpoint", "", "continue where the last run with this file ended, even by kill -9: only what has changed since is printed, deletions included")
+	f.StringVar(&c.file, "checkpoint", "", "continue where the last run with this file ended, even by kill -9: only what has changed since is printed, deletions included; FILE.lock, which stays, says which process has it")
 	f.StringVar(&c.policy, "checkpoint-policy", afterPrint, "count an event as done: after-print (stdout has taken it) or after-hook")
 	f.StringVar(&c.ack, "ack", "", "count an event as done when the reader of -o ndjson has written its seq, on a line, to this pipe: a file of mkfifo, or /dev/fd/N")
 	f.BoolVar(&c.reset, "reset-checkpoint", false, "forget what is in the file of --checkpoint")

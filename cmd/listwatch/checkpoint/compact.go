@@ -25,9 +25,6 @@ func (f *File) compact() error {
 	if err == nil {
 		err = f.sync(next)
 	}
-	if err == nil {
-		err = lockFile(next) // before anybody can find it
-	}
 	if err == nil && runtime.GOOS == "windows" {
 		err = f.file.Close() // there an open file cannot be replaced
 	}

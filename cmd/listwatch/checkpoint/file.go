@@ -40,7 +40,7 @@ import (
 var (
 	ErrForeign = errors.New("checkpoint of something else") // another cluster, other streams, another form
 	ErrNewer   = errors.New("checkpoint of a newer format") // by a later release
-	ErrLocked  = errors.New("checkpoint in use")            // by another process
+	ErrLocked  = errors.New("in use")                       // by another process
 	ErrLost    = errors.New("removed or replaced by somebody else, while in use")
 	ErrUnread  = errors.New("what was written cannot be read back") // the file is damaged
 	errDamaged = errors.New("damaged")
@@ -55,6 +55,7 @@ type File struct {
 
 	path    string
 	file    *os.File
+	unlock  func()
 	to      io.WriterAt // file, unless a test replaces it, as it may sync and syncDir
 	sync    func(*os.File) error
 	syncDir func(string) error
@@ -320,7 +321,7 @@ func (f *File) Sync() error {
 // Close calls Sync, then closes and unlocks the file.
 func (f *File) Close() error {
 	err := f.Sync()
-	if e := release(f.file); err == nil && e != nil {
+	if e := f.release(); err == nil && e != nil {
 		err = f.fail(e)
 	}
 	return err

@@ -150,7 +150,7 @@ func TestFileRemembersWhatMayHaveBeenTold(t *testing.T) {
 	die := func() { // what is written stays, without a commit
 		t.Helper()
 		must(t, f.Write())
-		must(t, f.file.Close())
+		must(t, f.release())
 	}
 	namesake := pod(t, "shop", "a", 8, "")
 	namesake.UID = "u-a2"
@@ -369,9 +369,10 @@ func TestForeignFileSaysWhatDiffers(t *testing.T) {
 func TestFileBelongsToOneProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c")
 	f, _ := opened(t, path)
+	holder := fmt.Sprintf("in use by process %d on ", os.Getpid())
 	taken := func(when string) {
 		t.Helper()
-		if _, _, err := Open(path, identity()); !errors.Is(err, ErrLocked) {
+		if _, _, err := Open(path, identity()); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), holder) {
 			t.Errorf("%s: %v", when, err)
 		}
 		if _, err := Reset(path, identity()); !errors.Is(err, ErrLocked) {
@@ -444,7 +445,7 @@ func TestFileIsBoundedByItsObjects(t *testing.T) {
 		t.Errorf("objects (-want +got):\n%s", diff)
 	}
 	closed(t, f)
-	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 { // and the lock
 		t.Errorf("left in the folder: %v, %v", left, err)
 	}
 }
@@ -501,7 +502,7 @@ func TestDamagedFileStaysWhereNoOtherCanBeBegun(t *testing.T) {
 	}
 	left, err := filepath.Glob(filepath.Join(dir, "*"))
 	must(t, err)
-	if diff := gocmp.Diff([]string{path}, left); diff != "" {
+	if diff := gocmp.Diff([]string{path, path + ".lock"}, left); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
 	if b, err := os.ReadFile(path); string(b) != magic+"garbage" {
@@ -532,7 +533,7 @@ func TestWhatAKilledProcessLeftIsRemoved(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(dir, ".c.listwatch-3"), []byte(magic+"9\nx"), 0o600))
 	must(t, os.WriteFile(filepath.Join(dir, ".c.listwatch-4"), []byte(magic[:5]), 0o600))
 	must(t, os.Mkdir(filepath.Join(dir, ".c.listwatch-5"), 0o700))
-	keep[".c.listwatch-5"] = ""
+	keep[".c.listwatch-5"], keep["c.lock"] = "", ""
 	f, _ := opened(t, path)
 	closed(t, f)
 	entries, err := os.ReadDir(dir)

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -11,9 +12,10 @@ import (
 	"github.com/listwatch/listwatch/internal/disk"
 )
 
-// Open locks the file at path, and returns the state of each stream of id, in the order
-// of id. It creates the file if there is none. It renames a damaged file to path.damaged,
-// see File.Damage, and begins a new one. An incomplete last entry is not damage.
+// Open locks the file at path (by path.lock, which says who has it and stays), and returns
+// the state of each stream of id, in the order of id. It creates the file if there is none.
+// It renames a damaged file to path.damaged, see File.Damage, and begins a new one. An
+// incomplete last entry is not damage.
 //
 // It fails with ErrForeign if the file is of another Identity, with ErrAlien, ErrNewer or
 // ErrLocked, or if the file cannot be written.
@@ -27,7 +29,7 @@ func Open(path string, id Identity) (*File, []State, error) {
 		if f.err == nil { // else it is said
 			err = fmt.Errorf("checkpoint %s: %w", path, err)
 		}
-		return nil, nil, errors.Join(err, release(f.file))
+		return nil, nil, errors.Join(err, f.release())
 	}
 	return f, states, nil
 }
@@ -43,54 +45,48 @@ func Reset(path string, id Identity) (*File, error) {
 		err = f.begin(id)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("checkpoint %s: %w", path, err), release(f.file))
+		return nil, errors.Join(fmt.Errorf("checkpoint %s: %w", path, err), f.release())
 	}
 	return f, nil
 }
 
-// lock opens the file, or makes an empty one, and locks it.
+// lock opens the file, or makes an empty one, and locks path.lock, which stays.
 func lock(path string) (*File, error) {
-	for {
-		flags := os.O_RDWR
-		switch fi, err := os.Stat(path); {
-		case err == nil && !fi.Mode().IsRegular():
-			return nil, fmt.Errorf("checkpoint %s: not a regular file", path)
-		case errors.Is(err, fs.ErrNotExist):
-			flags |= os.O_CREATE | os.O_EXCL // which follows no link that leads nowhere
-			if fi, err := os.Lstat(path); err == nil && fi.Mode()&fs.ModeSymlink != 0 {
-				return nil, fmt.Errorf("checkpoint %s: a symbolic link to a file that does not exist", path)
-			}
-		case err != nil:
-			return nil, fmt.Errorf("checkpoint: %w", err)
+	switch fi, err := os.Stat(path); {
+	case err == nil && !fi.Mode().IsRegular():
+		return nil, fmt.Errorf("checkpoint %s: not a regular file", path)
+	case errors.Is(err, fs.ErrNotExist):
+		if fi, err := os.Lstat(path); err == nil && fi.Mode()&fs.ModeSymlink != 0 {
+			return nil, fmt.Errorf("checkpoint %s: a symbolic link to a file that does not exist", path)
 		}
-		file, err := os.OpenFile(path, flags, 0o600)
-		if flags&os.O_EXCL != 0 && errors.Is(err, fs.ErrExist) || flags&os.O_EXCL == 0 && errors.Is(err, fs.ErrNotExist) {
-			continue // somebody else has made it, or taken it away, since
-		}
-		if err != nil {
-			return nil, fmt.Errorf("checkpoint: %w", err)
-		}
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			path = real // not the link is to be replaced
-		}
-		if err := lockFile(file); err != nil {
-			return nil, errors.Join(fmt.Errorf("checkpoint %s: %w", path, err), file.Close())
-		}
-		// Its owner may have replaced it after we opened it, and then have gone.
-		ours, err := file.Stat()
-		if err == nil {
-			var now fs.FileInfo
-			if now, err = os.Stat(path); err == nil && os.SameFile(ours, now) {
-				return &File{path: path, file: file, to: file, sync: (*os.File).Sync, syncDir: disk.SyncDir}, nil
-			}
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, errors.Join(fmt.Errorf("checkpoint: %w", err), release(file))
-		}
-		if err := release(file); err != nil {
-			return nil, fmt.Errorf("checkpoint: %w", err)
-		}
+	case err != nil:
+		return nil, fmt.Errorf("checkpoint: %w", err)
 	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real // not the link is to be replaced
+	}
+	unlock, err := disk.Lock(path + ".lock")
+	if locked := (*disk.LockedError)(nil); errors.As(err, &locked) {
+		return nil, fmt.Errorf("checkpoint %s: %w by %s", path, ErrLocked, cmp.Or(locked.Holder, "another process"))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint: %w", err)
+	}
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) // which follows no link
+	}
+	if err != nil {
+		unlock()
+		return nil, fmt.Errorf("checkpoint: %w", err)
+	}
+	return &File{path: path, file: file, unlock: unlock, to: file, sync: (*os.File).Sync, syncDir: disk.SyncDir}, nil
+}
+
+// release closes and unlocks the file.
+func (f *File) release() error {
+	defer f.unlock()
+	return f.file.Close()
 }
 
 // open loads the file and makes sure that it can be written.
