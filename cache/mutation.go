@@ -125,10 +125,10 @@ func (d *MutationDetector[T]) commit(key kube.Key) {
 
 func (d *MutationDetector[T]) reset() { clear(d.stored) }
 
-// DetectMutations makes Run look for changes that somebody else makes to the objects of
-// the store, each second and when it ends, and call report with each, once: see
-// [MutationDetector]. It must be called before Run. It is for tests, and to debug: it reads
-// objects that somebody may be changing, which Go's race detector reports too.
+// DetectMutations makes Run compare the objects of the store with copies, each second and
+// when it ends, and call report once for each change that the program made to an object in
+// place: see [MutationDetector]. It must be called before Run. It is for tests, and to debug:
+// if the program changes an object while Run reads it, Go's race detector reports that too.
 func (i *Informer[T]) DetectMutations(report func(Mutation)) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -10,10 +10,12 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// SnapshotIdentity identifies the content of a snapshot: Cluster, Resource, Namespace,
-// Labels, Fields, Shard, Query, Accept and Projection. IncludeSecrets permits Secrets
-// in it. A snapshot is loaded only if all of it is equal, and also the JSON shape of T:
-// its name, fields and tags.
+// SnapshotIdentity identifies the content of a snapshot. Its fields are Cluster, which is
+// required (see [ClusterID]), Resource, a kube.Resource, Accept, a client.Accept, and, as
+// text, Namespace, Labels, Fields, Shard, Query and Projection, the name of a transformation
+// of the objects with its version. A snapshot is loaded only if all of them are equal, and
+// also the JSON shape of T: its name, fields and tags. The bool IncludeSecrets permits Secrets
+// in a snapshot; it is not compared.
 type SnapshotIdentity = persist.Identity
 
 // Kinds of errors of Save and Load, for errors.Is.
@@ -25,9 +27,9 @@ var (
 	ErrNotSynced       = errors.New("no listing is complete at present") // try later
 )
 
-// SnapshotError says why a snapshot cannot be saved or loaded: its Kind, which is one
-// of the ErrSnapshot values, the Reason, the cause Err if there is one, and Aside, the
-// path to which LoadFile moved the file. Its text contains no part of an object.
+// SnapshotError says why a snapshot cannot be saved or loaded. Its fields are the errors
+// Kind, one of the ErrSnapshot values, and Err, the cause, or nil, and the texts Reason and
+// Aside, the path to which LoadFile moved the file. Its text contains no part of an object.
 type SnapshotError = persist.Error
 
 // Resume is where a watch resumes after a snapshot: pass Revision and Seen to

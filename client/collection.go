@@ -30,10 +30,10 @@ type Collection[T kube.Object] struct {
 	Subresource string       // of each object, for reads and writes; see Sub
 	Write       WriteOptions // of Create, Update, Patch and other writes; see With
 
-	// Written and Deleted, if set, are called when a write has succeeded, before the method
-	// returns it: Written with the object of the response, Deleted after Delete with the name,
-	// and as far as the server says UID and revision, of the object. They are not called for
-	// dry runs, DeleteAll, and subresources that are created, as by Evict.
+	// Written and Deleted, if set, are called after a write that succeeded, before its method
+	// returns. Written gets the object of the response. Deleted is called by Delete, and gets
+	// the name of the object and, if the response has them, its UID and resourceVersion.
+	// Neither is called for dry runs, DeleteAll, and the creation of a subresource, as by Evict.
 	Written, Deleted func(kube.Object)
 }
 

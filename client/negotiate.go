@@ -78,7 +78,7 @@ type refusals struct{ paths sync.Map }
 
 // Fetch sends a request for a list or a watch of the collection, like Do. If a T can be
 // decoded from protobuf ([Config.Encoding]) the server may choose that; r.Accept
-// defaults to that of c. If a T has no use for metadata.managedFields, the server is
+// defaults to that of c. If T does not decode metadata.managedFields, the server is
 // asked to leave them out, which it may ignore
 // (https://github.com/kubernetes/enhancements/issues/5958). If a server refuses such a
 // request, this and later requests ask for plain JSON.

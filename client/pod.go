@@ -72,13 +72,17 @@ func (o LogOptions) query() url.Values {
 	return q
 }
 
-// Logs returns the log of a container of a Pod, as text, while it arrives; the caller
-// must close it. Cancelling ctx ends it. With Follow it may be silent for any time, also
-// before the first line, which Logs waits for, and does not wait for the rate limit. A
-// connection to the server that is lost ends it with an error, but one between the server
-// and the kubelet ends it as the end of the container does; another call with Since or
-// Tail continues. A container without a log is [kube.ErrInvalid], and a kubelet that
-// cannot be reached is a [kube.Status] with code 500 or 502.
+// Logs returns the log of a container of a Pod, as text. It can be read while it arrives;
+// the caller must close it. Cancelling ctx ends it.
+//
+// With Follow, Logs returns when the server begins to respond, which may be only at the
+// first line, however late that is. The log may be silent for any time, and the request does
+// not wait for the rate limit. If the connection to the server is lost, reading fails. If the
+// connection between the server and the kubelet is lost, the log ends without an error, as at
+// the end of the container. To continue, call Logs again with Since or Tail.
+//
+// For a container without a log the error is [kube.ErrInvalid], for a kubelet that cannot be
+// reached a [kube.Status] with code 500 or 502.
 func (c Collection[T]) Logs(ctx context.Context, k kube.Key, o LogOptions) (io.ReadCloser, error) {
 	k = c.keyIn(k)
 	c = c.Sub("log")

@@ -117,9 +117,9 @@ func (c Collection[T]) Create(ctx context.Context, o T) (T, error) {
 // *[AmbiguousError]. Types that have all members of the element, such as those of
 // k8s.io/api, never cause it.
 //
-// To change the key of a list element (as the API defines it) or the name of a map entry,
-// or to set a pointer to nil, counts as removing the old value: its members that T does
-// not have are lost.
+// Changing the key of a list element (as the API defines it) or the name of a map entry,
+// or setting a pointer to nil, removes the old value: its members that T does not have are
+// lost.
 //
 // For a resource with a status subresource, Update does not change the status, and
 // UpdateStatus changes nothing else. See

@@ -125,7 +125,7 @@ func wireClusters[V any, K comparable, T kube.Object](c *Controller[K], s *Clust
 	}})
 }
 
-// ErrEngaged is the error of Engage for a name that is in use.
+// ErrEngaged is the error of Engage if a cluster of this name is already engaged.
 var ErrEngaged = errors.New("a cluster of this name is engaged")
 
 // Engage adds a cluster. Its caches are filled when Run runs. c is used until Remove has

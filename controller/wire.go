@@ -24,8 +24,8 @@ func For[T kube.Object](c *Controller[kube.Key], in Input[T], only ...func(cache
 	return wire(c, in, only, each[T])
 }
 
-// Owns adds the key of the controlling owner, an object of owner, for each changed
-// object of in. If the owner changed, it adds both keys.
+// Owns adds, for each changed object of in, the key of its controlling owner, if that is an
+// object of the resource owner. If the object got another owner, it adds both keys.
 func Owns[T cache.Owned[R], R any](c *Controller[kube.Key], owner kube.Resource, in Input[T], only ...func(cache.Delta[T]) bool) *Source {
 	return wire(c, in, only, owners[T, R](owner))
 }

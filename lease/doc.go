@@ -16,13 +16,13 @@
 // and that clocks run at about the same speed.
 //
 // A process that is frozen, for instance in a paused virtual machine, cannot notice that
-// its leadership has ended. For that case there is the [Token]: the system that is written
-// to can tell an earlier leader from a later one.
+// its leadership has ended. For that case there is the [Token]: with it, the system that
+// the leaders write to can refuse the writes of an earlier leader.
 //
 // If the server was restored to a state in which the Lease was released, the leader of the
-// lost history may not have noticed. A replica that has seen it waits, as for a Lease that
-// is not renewed. One that starts after the restore cannot know, and leads at once. The
-// same holds for the slots of a Ring.
+// lost history may not have noticed. A replica that has seen this leader in the Lease waits,
+// as for a Lease that is not renewed. A replica that starts after the restore has not seen
+// it, and leads at once. The same holds for the slots of a Ring.
 //
 // A [Ring] divides objects among replicas instead: the hash of its UID assigns each object
 // to one of 256 slots, and each slot has at most one owner at a time.

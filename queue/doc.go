@@ -1,4 +1,4 @@
-// Package queue is a queue of keys for workers. A key that is added several times before a
+// Package queue implements a queue of keys for workers. A key that is added several times before a
 // worker gets it is passed once, and no two workers have the same key. Keys of a higher
 // priority are passed first. A key that failed is passed again after a delay, which grows
 // with its failures.
@@ -12,5 +12,5 @@
 //	...
 //	q.Done(item.Key)
 //
-// Package controller calls a function with the keys of a queue.
+// Package controller runs workers that take keys from such a queue.
 package queue

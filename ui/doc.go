@@ -1,16 +1,18 @@
-// Package ui is the live page: a whole cluster in a browser, current, with a past.
+// Package ui is the live page: it shows the objects of a cluster, and their history, in a
+// browser.
 //
-// New returns an http.Handler, to be mounted anywhere; [UI.Run] does the work. It
-// watches types while somebody looks at them, by one watch of Tables that contain the
-// objects, keeps a bounded history of their states, and sends each page one resumable
-// stream of what it shows. Sorting, filtering and windows are computed here: 100,000
-// objects cost a browser what 50 do. A gap in what was seen is shown as a gap.
+// New returns an http.Handler, which may be mounted under any path, and [UI.Run] does the
+// work. It watches a type while a page shows it, by one watch of Tables that contain the
+// objects. It keeps a bounded history of the states of objects, and sends each page one
+// resumable stream of the rows and objects that the page shows. It sorts and filters lists
+// itself and sends only the visible rows, so that 100,000 objects cost a browser as much as
+// 50. A time that was not observed is shown as a gap.
 //
 //	u, err := ui.New(ui.Options{Client: c})
 //	...
 //	go u.Run(ctx)
 //	http.Serve(listener, u)
 //
-// It only reads. The data of Secrets is replaced before it is kept. PROTOCOL.md
-// describes what the page and the handler say to each other.
+// The page cannot change the cluster. The data of Secrets is redacted before it is stored.
+// PROTOCOL.md describes the requests of the page and the responses of the handler.
 package ui

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Link makes each of the pages, which show different clusters, offer links to the others: a
-// browser that was let in to one page by [UI.Token] may open all of them. Each page needs
-// its own Name and its own BasePath, under which browsers reach it on one host. Link must
+// Link connects pages of different clusters: each page shows links to the others, and a
+// browser that opened one page with its [UI.Token] may open all of them. Each page needs its
+// own Name and its own BasePath, and browsers must reach all of them on one host. Link must
 // be called before the pages are served. It fails for pages with TokenReview.
 func Link(pages ...*UI) error {
 	for n, u := range pages {

@@ -35,51 +35,52 @@ type Options struct {
 	// Recording, if set, is shown instead of a cluster: events in the order of their time.
 	Recording iter.Seq2[Recorded, error]
 
-	// Name of the cluster, for people. Default: the address of its server.
+	// Name is the name of the cluster that the page shows. Default: the address of its server.
 	Name string
 
-	// Keep are types that are watched always, such as "certificates.cert-manager.io",
-	// besides pods, workloads, nodes and events. Others are watched while somebody looks
-	// at them, and five minutes longer.
+	// Keep names the types that are always watched, such as "certificates.cert-manager.io",
+	// besides pods, workloads, nodes and events. Other types are watched while a page shows
+	// them, and for five minutes afterwards.
 	Keep []string
 
-	// History, if set, is a folder, for the states of the types that are watched always:
-	// they are there in the next run, and for listwatch list --history. The values of
-	// Secrets are not kept. One process uses it, for one cluster.
+	// History, if set, is a folder that stores the states of the types that are always
+	// watched. The next run reads them, and listwatch list --history does. The values of
+	// Secrets are not stored. A folder is for one process and one cluster.
 	History string
 
 	// HistoryFailed, if set, is called by Run with the error when states cannot be written to
 	// History, and with nil when they are written again.
 	HistoryFailed func(error)
 
-	// Limits of memory and of History.
+	// Limits limits the memory and the files in History.
 	Limits Limits
 
-	// Hosts are names, without a port, that requests may be for, besides those of the
-	// loopback; "*" is any, where something else makes sure of it. Bound is the address
-	// of the listener: where it is not of the loopback, any IP address is a host too.
+	// Hosts are the host names, without a port, that requests may have, besides those of the
+	// loopback. "*" accepts any: use it only if a proxy before the page checks the host.
+	// Bound is the address of the listener: unless it is a loopback address, requests may
+	// also have any IP address as their host.
 	Hosts []string
 	Bound string
 
-	// BasePath is the path under which browsers reach the page, such as /live; default: /.
-	// Requests have it in front, or do not, where a proxy or http.StripPrefix removes it.
+	// BasePath is the path under which browsers reach the page, such as /live. Default: /.
+	// A proxy or http.StripPrefix may remove it from the paths of requests.
 	BasePath string
 
 	// Filter compiles an expression of the page's jq filter to a function that selects
-	// objects. It may be called by several goroutines at once, the function by one.
-	// nil = there is no such filter. It should limit the memory of an evaluation, or be nil
-	// where several people use the page: listwatch ui has none under --auth token-review.
+	// objects. Filter may be called concurrently, the returned function may not.
+	// nil = the page has no such filter. Filter should limit the memory of an evaluation, or
+	// be nil if several people use the page, as in listwatch ui --auth token-review.
 	Filter func(expression string) (func(object map[string]any) (bool, error), error)
 
-	// TokenReview lets in whoever has a token that the cluster accepts, and shows each
-	// person what SubjectAccessReview allows: links of [UI.Token] do not work then. It is
-	// for a page in a cluster, behind TLS. The Client needs to create both reviews.
-	// Audiences are those that a token must have one of; default: the server's.
+	// TokenReview accepts every token that the cluster accepts, and shows each person the
+	// objects that SubjectAccessReview allows. Links with [UI.Token] do not work then. It is
+	// for a page in a cluster, behind TLS. The Client needs the right to create both reviews.
+	// A token must have one of Audiences; default: those of the API server.
 	TokenReview bool
 	Audiences   []string
 
-	// OpenMoment, if set, starts a fake server with the objects of a time and says how to
-	// reach it. It is for a page that only its own user can reach.
+	// OpenMoment, if set, starts a fake server with the objects of a time, and returns its
+	// address. Set it only for a page that nobody but its own user can reach.
 	OpenMoment func(ctx context.Context, at time.Time, objects []Object) (Moment, error)
 }
 
@@ -102,10 +103,10 @@ type Limits struct {
 	Objects int64         // the newest states of all objects, with their rows; default 256 MiB
 	History int64         // earlier states and deleted objects; default 64 MiB
 	Disk    int64         // files in Options.History, of which the oldest are removed; default 1 GiB
-	Age     time.Duration // of states there; default 7 days
+	Age     time.Duration // of the states in these files; default 7 days
 }
 
-// Moment is how to reach a fake server that was started with the objects of a time.
+// Moment is the address of a fake server that has the objects of a time.
 type Moment struct {
 	Server     string   `json:"server"`
 	Kubeconfig string   `json:"kubeconfig,omitempty"`
@@ -151,8 +152,8 @@ type UI struct {
 	damage  string         // which part of the history on disk is
 }
 
-// New returns a UI, which asks the cluster for nothing until Run is called. It locks
-// Options.History, until Run returns.
+// New returns a UI. It sends no request before Run is called. It locks Options.History until
+// Run returns.
 func New(o Options) (*UI, error) {
 	if o.Client == nil && o.Recording == nil {
 		return nil, errors.New("ui: Options.Client is missing")
@@ -201,11 +202,12 @@ func New(o Options) (*UI, error) {
 	return u, nil
 }
 
-// Token returns a token that lets one browser in, once: as #token=TOKEN behind the URL.
+// Token returns a token that opens the page in one browser, once: append #token=TOKEN to the
+// URL of the page.
 func (u *UI) Token() string { return u.doors.token() }
 
-// Run reads from the cluster, or the recording, and serves filters until ctx ends. It
-// returns its cause.
+// Run reads from the cluster, or the recording, and evaluates filters until ctx ends. It
+// returns the cause of ctx.
 func (u *UI) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
