@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/listwatch/listwatch/cache/internal/health"
@@ -113,66 +112,6 @@ func (i *Informer[T]) logger() *slog.Logger {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.log
-}
-
-// Run watches until ctx is done or a source ends, and returns the reason after all its
-// goroutines have ended. It can be called once.
-//
-// When ctx is done, each source ends at the first event that was not applied. Of each
-// source, the store then has all events up to one, and all handlers have returned from
-// them.
-//
-// Handlers are called in the goroutine of Run, or, with several sources, in those of
-// the sources, one at a time. A slow handler delays reading from the server; a slow
-// consumer should use [Informer.Changes].
-//
-// A panic of a handler that runs in Run's goroutine passes through Run; otherwise it
-// ends the program. A handler that calls runtime.Goexit ends the informer. In both
-// cases the last snapshot does not hold the event.
-func (i *Informer[T]) Run(ctx context.Context) error {
-	i.mu.Lock()
-	if !i.started.IsZero() || i.ended != nil {
-		i.mu.Unlock()
-		return ErrRunning
-	}
-	i.started = time.Now()
-	i.mu.Unlock()
-
-	err := errUnwound // unless run returns
-	observed, stop := context.WithCancel(ctx)
-	var observer sync.WaitGroup
-	if log := i.logger(); log != nil && i.maxStaleness > 0 {
-		observer.Go(func() { i.observe(observed, log) })
-	}
-	defer func() {
-		stop()
-		observer.Wait()
-		i.end(ctx, err)
-	}()
-	defer i.detectMutations()()
-	err = i.run(ctx)
-	return err
-}
-
-// end stores and logs the error of Run.
-func (i *Informer[T]) end(ctx context.Context, err error) {
-	i.mu.Lock()
-	i.ended = err
-	i.mu.Unlock()
-	i.progress()
-	if log := i.logger(); log != nil && ctx.Err() == nil {
-		log.Error("the informer ended; its objects are no longer updated", "informer", i.name, "err", err)
-	}
-}
-
-// abandon ends an informer that was not started and will not be.
-func (i *Informer[T]) abandon(err error) {
-	i.mu.Lock()
-	if i.started.IsZero() && i.ended == nil {
-		i.ended = err
-	}
-	i.mu.Unlock()
-	i.progress()
 }
 
 // observe logs when the objects become stale and when they are current again, until ctx

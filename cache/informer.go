@@ -2,7 +2,6 @@ package cache
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
@@ -169,96 +168,6 @@ func From[T kube.Object](o Options[T], sources ...Source[T]) *Informer[T] {
 
 // Store returns the objects that the informer keeps. Reading it sends no request.
 func (i *Informer[T]) Store() *Store[T] { return i.store }
-
-// ErrRunning is returned by Run of an informer that was started before.
-var ErrRunning = errors.New("the informer was started before")
-
-// errUnwound is the error of Run when a handler did not return.
-var errUnwound = errors.New("a handler panicked or called runtime.Goexit: the event that it was called with counts as not delivered")
-
-// run does the work of Run, without logging and status.
-func (i *Informer[T]) run(ctx context.Context) error {
-	if i.account != nil {
-		defer i.account.close()
-	}
-	if i.restorer != nil {
-		release, err := i.open()
-		if err != nil {
-			return err
-		}
-		defer release()
-		defer i.restorer.journal.End()
-		if err := i.load(); err != nil {
-			return err
-		}
-	}
-
-	ctx, cancel := context.WithCancelCause(ctx)
-	var others sync.WaitGroup
-	stop := func(why error) {
-		cancel(why)
-		others.Wait()
-	}
-	defer stop(errUnwound)
-	start := func(f func() error) {
-		others.Go(func() {
-			why := errUnwound
-			defer func() { cancel(why) }()
-			why = f()
-		})
-	}
-	if i.restorer != nil {
-		start(func() error { return i.saveEvery(ctx) })
-	}
-	start(func() error { return i.resync(ctx) })
-	for n, src := range i.sources[1:] {
-		start(func() error { return i.follow(ctx, n+1, src) })
-	}
-	stop(i.follow(ctx, 0, i.sources[0]))
-	if i.restorer != nil {
-		i.save()
-	}
-	return context.Cause(ctx)
-}
-
-// follow applies the events of a source and returns why the source ended. It returns at
-// the first event that was not applied.
-func (i *Informer[T]) follow(ctx context.Context, source int, src Source[T]) error {
-	var last error
-	for ev, err := range src.Events(ctx) {
-		last = err
-		var unreadable error
-		switch {
-		case err == nil:
-			if ev, unreadable, err = i.transformed(ctx, ev); err != nil {
-				return err
-			}
-		case codec.IsItem(err):
-			unreadable = err
-		default:
-			if ctx.Err() == nil {
-				i.failed(source, ev, err)
-			}
-			continue
-		}
-		unlogged, err := i.apply(ctx, source, ev, unreadable != nil)
-		if err != nil {
-			return err
-		}
-		if unlogged != nil {
-			i.unsaved(unlogged)
-		}
-		if unreadable != nil {
-			i.failed(source, ev, unreadable)
-		} else {
-			i.well(source, ev)
-		}
-	}
-	if last == nil {
-		last = errors.New("the source ended without a reason")
-	}
-	return last
-}
 
 // apply applies an event and calls the handlers. If err is not nil, none of that was
 // done. unlogged is why the journal does not hold the event.
