@@ -38,14 +38,14 @@ type Options struct {
 	// Name is the name of the cluster that the page shows. Default: the address of its server.
 	Name string
 
-	// Keep names the types that are always watched, such as "certificates.cert-manager.io",
-	// besides pods, workloads, nodes and events. Other types are watched while a page shows
-	// them, and for five minutes afterwards.
+	// Keep names further types that are always watched, such as "certificates.cert-manager.io",
+	// as pods, workloads, nodes and events are. Others are watched while a page shows them, and
+	// five minutes longer.
 	Keep []string
 
-	// History, if set, is a folder that stores the states of the types that are always
-	// watched. The next run reads them, and listwatch list --history does. The values of
-	// Secrets are not stored. A folder is for one process and one cluster.
+	// History, if set, is a folder that stores the states of the types that are always watched,
+	// for the next run and for listwatch list --history. The values of Secrets are not stored.
+	// A folder is for one process and one cluster.
 	History string
 
 	// HistoryFailed, if set, is called by Run with the error when states cannot be written to
@@ -56,9 +56,8 @@ type Options struct {
 	Limits Limits
 
 	// Hosts are the host names, without a port, that requests may have, besides those of the
-	// loopback. "*" accepts any: use it only if a proxy before the page checks the host.
-	// Bound is the address of the listener: unless it is a loopback address, requests may
-	// also have any IP address as their host.
+	// loopback. "*" accepts any, for a page behind a proxy that checks the host. If Bound, the
+	// address of the listener, is no loopback address, any IP address is accepted too.
 	Hosts []string
 	Bound string
 
@@ -66,10 +65,10 @@ type Options struct {
 	// A proxy or http.StripPrefix may remove it from the paths of requests.
 	BasePath string
 
-	// Filter compiles an expression of the page's jq filter to a function that selects
-	// objects. Filter may be called concurrently, the returned function may not.
-	// nil = the page has no such filter. Filter should limit the memory of an evaluation, or
-	// be nil if several people use the page, as in listwatch ui --auth token-review.
+	// Filter compiles an expression of the page's jq filter to a function that selects objects;
+	// nil = the page has no such filter. Filter may be called concurrently, the function may
+	// not. It should limit the memory of an evaluation. listwatch ui has none under --auth
+	// token-review, where several people use the page.
 	Filter func(expression string) (func(object map[string]any) (bool, error), error)
 
 	// TokenReview accepts every token that the cluster accepts, and shows each person the
@@ -202,12 +201,11 @@ func New(o Options) (*UI, error) {
 	return u, nil
 }
 
-// Token returns a token that opens the page in one browser, once: append #token=TOKEN to the
-// URL of the page.
+// Token returns a token that opens the page in one browser, once: append #token=TOKEN to its URL.
 func (u *UI) Token() string { return u.doors.token() }
 
-// Run reads from the cluster, or the recording, and evaluates filters until ctx ends. It
-// returns the cause of ctx.
+// Run reads the cluster or the recording and evaluates filters until ctx ends. It returns its
+// cause.
 func (u *UI) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
