@@ -135,12 +135,27 @@ hostile: ## the program, and list and watch, under attacks of 4 GB each by serve
 	$(GO) test ./cmd/listwatch -run '^TestHostile$$' -count=1 -parallel=4 -v -timeout=60m -hostile.bytes=$(HOSTILE) -hostile.kubectl="$(KUBECTL)"
 	$(GO) test ./watch -run '^TestMemoryIsLimitedWhateverAServerSends$$' -count=1 -parallel=4 -v -timeout=60m -attack=4096
 
-soak: ## a day in virtual time, 10 minutes of kills and full disks with the program (Linux; as who may mount), a million operations on the model of package cache, 300 elections, 20 leaders on a PostgreSQL, 20,000 writes through webhooks; over an hour
+# Each part is a target of its own: make -j2 soak runs two at a time.
+SOAKS        = soak-program soak-models soak-stops soak-sink soak-webhook
+.PHONY: $(SOAKS)
+soak: $(SOAKS) ## what takes long, under an hour with -j2: each part below
+
+soak-program: ## a day in virtual time, 10 minutes of kills and full disks with the program (Linux; as who may mount)
 	cd cmd/listwatch && $(GO) vet -tags soak . && timeout 60m $(GO) test -tags soak -run '^TestSoak' -timeout 55m -count=1 -v . -soak.hours 24 -soak.minutes 10
+
+soak-models: ## a million operations on the model of package cache, and 300 elections
 	cd cache && GOGC=400 timeout 100m $(GO) test -run TestInformerModel -timeout 95m . -model.ops 1000000
 	cd lease && timeout 40m $(GO) test -run TestElectionModel -timeout 35m . -model.seeds 300
+
+soak-stops: ## informers that stop at random moments: 200 times with the fake server, 50 with a real one
+	cd cache && timeout 30m $(GO) test -race -run '^TestInformerStops$$' -timeout 25m -count=1 -v . -stops 200
+	cd e2e && timeout 60m $(GO) run ./cmd/build && timeout 40m $(GO) test -run '^TestInformerStops$$' -timeout 35m -count=1 -v ./library -stops 50
+
+soak-sink: postgresql ## listwatch-sink on a full disk, and 20 leaders on a PostgreSQL
 	cd sink && $(GO) vet -tags soak ./cmd/listwatch-sink && timeout 20m $(GO) test -tags soak -run '^TestSoakOnAFullDisk$$' -timeout 15m -count=1 -v ./cmd/listwatch-sink
 	cd sink && timeout 20m $(GO) test -run '^TestReplicasShareADatabase$$' -timeout 15m -count=1 -v ./cmd/listwatch-sink -ha.rounds 10
+
+soak-webhook: ## trust in certificates that rotate, and 20,000 writes through webhooks on a real server
 	cd webhook && timeout 20m $(GO) test -run TestTrustHoldsWhateverHappens -timeout 15m . -long
 	cd e2e && timeout 60m $(GO) run ./cmd/build && timeout 20m $(GO) test -run '^TestWebhook$$' -timeout 15m -count=1 -v ./library -webhook-writes 20000 -webhook-rate 200 -webhook-lifetime 60s
 
