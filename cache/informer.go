@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
@@ -189,7 +190,10 @@ func (i *Informer[T]) apply(ctx context.Context, source int, ev watch.Event[T], 
 		change = i.store.quarantine
 	}
 	i.torn = true // until all handlers have returned
-	unlogged = i.distribute(change(source, ev))
+	deltas := change(source, ev)
+	i.account.enter(i.store, deltas)
+	unlogged = i.note(ev, deltas)
+	i.deliver(deltas)
 	if ev.Type == watch.Synced && i.store.Synced() {
 		for _, h := range i.current() {
 			h.sync()
@@ -216,15 +220,16 @@ func (i *Informer[T]) begin(ctx context.Context) bool {
 // finish releases exclusive.
 func (i *Informer[T]) finish() { i.exclusive <- struct{}{} }
 
-// distribute writes deltas to the journal and calls all handlers. The caller holds
-// exclusive. It returns why the journal does not hold them.
-func (i *Informer[T]) distribute(deltas []Delta[T]) (unlogged error) {
-	i.account.enter(i.store, deltas)
-	if i.restorer != nil {
-		unlogged = i.restorer.journal.Write(i.journaled(deltas))
+// note writes to the journal what the next start must know of an event. The caller holds
+// exclusive. It returns why the journal does not hold it.
+func (i *Informer[T]) note(ev watch.Event[T], deltas []Delta[T]) error {
+	switch {
+	case i.restorer == nil:
+		return nil
+	case ev.Type == watch.Restart && errors.Is(ev.Cause, watch.ErrAhead):
+		return i.restorer.journal.Lose()
 	}
-	i.deliver(deltas)
-	return unlogged
+	return i.restorer.journal.Write(i.journaled(deltas))
 }
 
 // deliver calls all handlers. The caller holds exclusive.

@@ -23,7 +23,8 @@ import (
 // Secrets are not permitted.
 //
 // If the latest state of an object could not be decoded or transformed, the next start
-// lists, so that the object is read again.
+// lists, so that the object is read again. It also lists if the server was restored to an
+// earlier state since the snapshot was saved.
 //
 // A snapshot holds only events from which all handlers have returned, and the deletions
 // that a loop over Changes had not acknowledged. The next start delivers these deletions
@@ -145,9 +146,12 @@ func (i *Informer[T]) load() error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		i.report(err)
 	}
-	noted, errs := i.restorer.journal.Read(got.Journal, decode)
+	noted, lost, errs := i.restorer.journal.Read(got.Journal, decode)
 	for _, err := range errs {
 		i.report(err)
+	}
+	if lost { // a watch from there would miss changes
+		got.Revision = ""
 	}
 	defer i.progress()
 	<-i.exclusive // a handler that is added meanwhile gets the objects once
@@ -156,6 +160,9 @@ func (i *Informer[T]) load() error {
 		if err := i.store.fill(objects, got.Revision); err != nil {
 			return err
 		}
+	}
+	if lost {
+		i.store.lose()
 	}
 	if err := i.account.load(i.store); err != nil {
 		return err

@@ -169,6 +169,13 @@ func (s *Store[T]) fill(objects map[kube.Key]entry[T], rev kube.Revision) error 
 	return nil
 }
 
+// lose notes that the state is of a history that the server lost.
+func (s *Store[T]) lose() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.parts[0].restored = true
+}
+
 // record returns the snapshot record of an object with key k.
 func (e entry[T]) record(k kube.Key) persist.Record[T] {
 	return persist.Record[T]{Key: k, Object: e.object, UID: e.uid, Revision: e.revision}

@@ -66,6 +66,7 @@ type Header struct {
 	Unacked    int64         `json:"unacked,omitempty"`
 	Unread     int64         `json:"unread,omitempty"`  // number of objects whose latest state could not be decoded
 	Journal    int           `json:"journal,omitempty"` // number of the first journal file that is not in the snapshot
+	Lost       bool          `json:"lost,omitempty"`    // of a journal: the snapshot is of a history that the server lost
 	Time       time.Time     `json:"time"`
 }
 

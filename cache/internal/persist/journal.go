@@ -41,6 +41,7 @@ type Journal[T kube.Object] struct {
 	encode   func(o *T, b []byte) ([]byte, error)
 	buf      []byte
 	failed   bool // a write failed, which was returned; the next snapshot begins another file
+	lost     bool // the current or next file says that the snapshot is of a lost history
 }
 
 const (
@@ -93,6 +94,21 @@ func (j *Journal[T]) add(r Record[T]) (err error) {
 	return nil
 }
 
+// Lose notes that the server was restored to an earlier state: it assigns the revision of
+// the snapshot, or one before it, again. A watch from there would miss changes.
+func (j *Journal[T]) Lose() error {
+	if j.lost && j.file != nil && !j.failed {
+		return nil
+	}
+	j.End()
+	j.Number++
+	j.lost = true
+	if err := j.open(); err != nil {
+		return j.fail(err)
+	}
+	return nil
+}
+
 func (j *Journal[T]) fail(err error) error {
 	j.failed = true
 	return fmt.Errorf("journal of %s: objects that are new to handlers are not written until the next snapshot: %w", j.identity.Resource, err)
@@ -104,7 +120,7 @@ func (j *Journal[T]) open() error {
 		return nil
 	}
 	head := j.Header
-	head.Time = time.Now().UTC()
+	head.Time, head.Lost = time.Now().UTC(), j.lost
 	b, err := codec.Encode(head)
 	if err != nil {
 		return err
@@ -132,6 +148,7 @@ func (j *Journal[T]) Rotate() (drop func()) {
 	j.End()
 	old := j.files()
 	j.Number++
+	j.lost = false
 	return func() {
 		for _, f := range old {
 			_ = os.Remove(f.name) // the next call tries again
@@ -163,12 +180,12 @@ func (j *Journal[T]) files() (list []journalFile) {
 	return list
 }
 
-// Read returns the records of the files of earlier processes, the oldest first, and the
-// errors of files that cannot be used. Those are set aside, after the readable records
-// were copied to a new file; if they cannot be copied, the file stays for the next start.
-// Files before number first are in the snapshot: the process was killed before it could
-// remove them.
-func (j *Journal[T]) Read(first int, decode func([]byte) (T, error)) (records []Record[T], errs []error) {
+// Read returns the records of the files of earlier processes, the oldest first, whether
+// [Journal.Lose] was called, and the errors of files that cannot be used. Those are set
+// aside, after what could be read was copied to a new file; if it cannot be copied, the
+// file stays for the next start. Files before number first are in the snapshot: the process
+// was killed before it could remove them.
+func (j *Journal[T]) Read(first int, decode func([]byte) (T, error)) (records []Record[T], lost bool, errs []error) {
 	j.Number = max(j.Number, first)
 	files := j.files()
 	for _, f := range files {
@@ -179,14 +196,14 @@ func (j *Journal[T]) Read(first int, decode func([]byte) (T, error)) (records []
 			_ = os.Remove(f.name) // the next call tries again
 			continue
 		}
-		some, err := j.readFile(f.name, decode)
-		records = append(records, some...)
+		some, loses, err := j.readFile(f.name, decode)
+		records, lost = append(records, some...), lost || loses
 		var bad *Error
 		if errors.As(err, &bad) {
-			if keep := j.Write(some); keep != nil {
+			if keep := j.copy(some, loses); keep != nil {
 				errs = append(errs, keep)
 			}
-			if len(some) == 0 || !j.failed {
+			if len(some) == 0 && !loses || !j.failed {
 				bad.Aside, err = setAside(f.name, err)
 			}
 		}
@@ -194,36 +211,45 @@ func (j *Journal[T]) Read(first int, decode func([]byte) (T, error)) (records []
 			errs = append(errs, fmt.Errorf("read journal of %s from %s: %w", j.identity.Resource, f.name, err))
 		}
 	}
-	return records, errs
+	return records, lost, errs
 }
 
-func (j *Journal[T]) readFile(name string, decode func([]byte) (T, error)) ([]Record[T], error) {
+// copy writes what could be read from a damaged file.
+func (j *Journal[T]) copy(records []Record[T], lost bool) error {
+	if lost {
+		if err := j.Lose(); err != nil {
+			return err
+		}
+	}
+	return j.Write(records)
+}
+
+func (j *Journal[T]) readFile(name string, decode func([]byte) (T, error)) (records []Record[T], lost bool, err error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer f.Close() // it is only read
 	in := newReader(f)
 	in.magic, in.known = journalMagic, journalVersion
 	got, err := in.header()
 	if isCut(err) {
-		return nil, nil
+		return nil, false, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if err := got.foreign(j.Header); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	var records []Record[T]
 	one := newReader(nil)
 	for {
 		b, err := in.journaled()
 		if isCut(err) {
-			return records, nil
+			return records, got.Lost, nil
 		}
 		if err != nil {
-			return records, err
+			return records, got.Lost, err
 		}
 		one.r.Reset(bytes.NewReader(b))
 		rec, err := loadRecord(one, decode)
@@ -231,7 +257,7 @@ func (j *Journal[T]) readFile(name string, decode func([]byte) (T, error)) ([]Re
 			continue // the watch delivers it again
 		}
 		if err != nil {
-			return records, err
+			return records, got.Lost, err
 		}
 		records = append(records, rec)
 	}

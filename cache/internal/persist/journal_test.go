@@ -67,7 +67,7 @@ func TestJournalThatIsDamagedStaysIfItsRecordsCannotBeCopied(t *testing.T) {
 		errs   int
 	}{{asNone, false, 3}, {codec.Decode[gauge], true, 2}, {codec.Decode[gauge], false, 0}} {
 		j := journal()
-		records, errs := j.Read(0, start.decode)
+		records, _, errs := j.Read(0, start.decode)
 		j.End()
 		if diff := cmp.Diff([]string{"a", "c"}, names(records)); diff != "" {
 			t.Errorf("records (-want +got):\n%s", diff)
@@ -79,5 +79,50 @@ func TestJournalThatIsDamagedStaysIfItsRecordsCannotBeCopied(t *testing.T) {
 		if len(errs) != start.errs || moved != start.aside {
 			t.Errorf("moved %t, %q", moved, errs)
 		}
+	}
+}
+
+// TestJournalOfALostHistoryThatIsDamaged: what replaces the file says so too.
+func TestJournalOfALostHistoryThatIsDamaged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "gauges")
+	identity := Identity{Cluster: "c1", Resource: kube.Resource{Group: "example.com", Version: "v1", Plural: "gauges"}}
+	journal := func() *Journal[gauge] {
+		j := NewJournal[gauge](path, identity)
+		var err error
+		if j.Header, err = NewHeader[gauge](identity); err != nil {
+			t.Fatal(err)
+		}
+		return j
+	}
+	j := journal()
+	for range 3 { // of which one file comes
+		if err := j.Lose(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Write([]Record[gauge]{{Key: kube.Key{Name: "a"}, Object: gauge{Meta: kube.Meta{Name: "a"}}}}); err != nil {
+		t.Fatal(err)
+	}
+	j.End()
+	files := j.files()
+	b, err := os.ReadFile(files[0].name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[len(b)-20] ^= 1 // the record, not the header
+	if err := os.WriteFile(files[0].name, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, errs := range []int{1, 0} {
+		j := journal()
+		_, lost, got := j.Read(0, codec.Decode[gauge])
+		j.End()
+		if !lost || len(got) != errs || len(j.files()) != 1 {
+			t.Errorf("lost %t, %q, %d files", lost, got, len(j.files()))
+		}
+	}
+	j.Rotate()()
+	if _, lost, _ := j.Read(0, codec.Decode[gauge]); lost {
+		t.Error("lost after the next snapshot")
 	}
 }
