@@ -50,8 +50,9 @@ type Clusters[V any] struct {
 	running bool
 	ended   bool
 	members map[string]*engaged[V]
-	pending []*engaged[V] // clusters that Run has not started yet
-	wake    chan struct{} // of size 1: pending was added to
+	leaving map[string]*engaged[V] // clusters whose removal has begun, the last of each name
+	pending []*engaged[V]          // clusters that Run has not started yet
+	wake    chan struct{}          // of size 1: pending was added to
 }
 
 // wireCluster adds an input to a controller from the caches of a cluster.
@@ -79,7 +80,7 @@ func NewClusters[V any](open func(*Cluster) (V, error)) *Clusters[V] {
 	if open == nil {
 		panic("controller: the function of NewClusters is nil")
 	}
-	return &Clusters[V]{open: open, members: make(map[string]*engaged[V]), wake: make(chan struct{}, 1)}
+	return &Clusters[V]{open: open, members: make(map[string]*engaged[V]), leaving: make(map[string]*engaged[V]), wake: make(chan struct{}, 1)}
 }
 
 // ForClusters is [For] in each cluster: pick returns the cache from what open returned.
@@ -161,7 +162,7 @@ func (s *Clusters[V]) admit(e *engaged[V]) (err error) {
 			if s.members[e.Name] == e {
 				delete(s.members, e.Name)
 			}
-			close(e.done)
+			s.end(e)
 			err = fmt.Errorf("engage cluster %s: %w", e.Name, opened)
 			return
 		}
@@ -182,21 +183,32 @@ func (s *Clusters[V]) admit(e *engaged[V]) (err error) {
 func (s *Clusters[V]) Remove(ctx context.Context, name string) error {
 	s.mu.Lock()
 	e := s.members[name]
-	delete(s.members, name)
-	if n := slices.Index(s.pending, e); e != nil && n >= 0 {
-		s.pending = slices.Delete(s.pending, n, n+1)
-		close(e.done)
-	}
-	s.mu.Unlock()
-	if e == nil {
+	if e != nil {
+		delete(s.members, name)
+		s.leaving[name] = e
+		close(e.removed)
+		if n := slices.Index(s.pending, e); n >= 0 {
+			s.pending = slices.Delete(s.pending, n, n+1)
+			s.end(e)
+		}
+	} else if e = s.leaving[name]; e == nil { // else another call removes it
+		s.mu.Unlock()
 		return nil
 	}
-	close(e.removed)
+	s.mu.Unlock()
 	select {
 	case <-e.done:
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("remove cluster %s: %w", name, context.Cause(ctx))
+	}
+}
+
+// end marks that all goroutines of e have ended. The caller holds mu.
+func (s *Clusters[V]) end(e *engaged[V]) {
+	close(e.done)
+	if s.leaving[e.Name] == e {
+		delete(s.leaving, e.Name)
 	}
 }
 
@@ -293,7 +305,7 @@ func (s *Clusters[V]) Run(ctx context.Context) error {
 	defer s.mu.Unlock()
 	s.ended = true
 	for _, e := range s.pending {
-		close(e.done)
+		s.end(e)
 	}
 	s.pending = nil
 	return context.Cause(ctx)
@@ -302,7 +314,11 @@ func (s *Clusters[V]) Run(ctx context.Context) error {
 // follow runs the caches of a cluster, and connects the controllers with them while they
 // are filled.
 func (s *Clusters[V]) follow(ctx context.Context, e *engaged[V]) {
-	defer close(e.done)
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.end(e)
+	}()
 	ctx, stop := wait.Until(ctx, e.removed, errRemoved)
 	s.mu.Lock()
 	log, mutated := s.log, s.mutated

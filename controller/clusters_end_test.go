@@ -1,0 +1,74 @@
+package controller_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/listwatch/listwatch/cache"
+	"github.com/listwatch/listwatch/controller"
+)
+
+// TestClustersRemoveWaits: each of two calls at a time returns when the informers of the
+// cluster have ended, which wait for a handler.
+func TestClustersRemoveWaits(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		f := newFleet(t, w, "eu")
+		f.run(t, f.clusters)
+		f.engage(t, "eu")
+		synctest.Wait()
+		eu, _ := f.clusters.Get("eu")
+		ended := false
+		eu.maps.Handle(func(cache.Delta[configMap]) {
+			<-time.After(time.Minute)
+			ended = true
+		})
+		f.putIn("eu", "x", "1")
+		synctest.Wait()
+		var calls sync.WaitGroup
+		for range 2 {
+			calls.Go(func() {
+				if err := f.clusters.Remove(t.Context(), "eu"); err != nil {
+					t.Error(err)
+				}
+				if !ended {
+					t.Error("Remove returned before the informers have ended")
+				}
+			})
+			synctest.Wait()
+		}
+		calls.Wait()
+		f.engage(t, "eu") // the name is free
+	})
+}
+
+// TestClustersRemoveReturnsWithoutRun: the cluster was engaged when Run ended, or is being
+// opened.
+func TestClustersRemoveReturnsWithoutRun(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		minute, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		f := newFleet(t, w, "eu")
+		f.engage(t, "eu")
+		over, end := context.WithCancel(t.Context())
+		end()
+		_ = f.clusters.Run(over)
+		if err := f.clusters.Remove(minute, "eu"); err != nil {
+			t.Error("engaged when Run ended:", err)
+		}
+		opening := make(chan struct{})
+		s := controller.NewClusters(func(*controller.Cluster) (int, error) { <-opening; return 1, nil })
+		engaged := make(chan error)
+		go func() { engaged <- s.Engage("us", w.client) }()
+		synctest.Wait()
+		time.AfterFunc(time.Second, func() { close(opening) })
+		if err := s.Remove(minute, "us"); err != nil {
+			t.Error("being opened:", err)
+		}
+		if err := <-engaged; err == nil {
+			t.Error("a cluster is engaged that was removed while it was opened")
+		}
+	})
+}
