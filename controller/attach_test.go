@@ -22,6 +22,7 @@ func TestControllerLeavesNoHandlers(t *testing.T) {
 			c := noting(w, controller.Options[kube.Key]{})
 			controller.Map(c, w.maps, count)
 			leads, resign := context.WithTimeout(ctx, time.Minute)
+			time.AfterFunc(30*time.Second, func() { controller.Map(c, w.maps, count) })
 			if err := c.Run(leads); err != nil {
 				t.Errorf("Run: %v", err)
 			}
@@ -34,5 +35,22 @@ func TestControllerLeavesNoHandlers(t *testing.T) {
 		}
 		cancel()
 		synctest.Wait()
+	})
+}
+
+// TestControllerThatHasEndedKeepsNoKeys: others may still add them.
+func TestControllerThatHasEndedKeepsNoKeys(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		c := noting(w, controller.Options[kube.Key]{})
+		stop := w.run(t, c)
+		c.Queue().AddAfter(kube.Key{Name: "before"}, time.Hour)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		c.Queue().Add(kube.Key{Name: "after"})
+		c.Queue().AddAfter(kube.Key{Name: "later"}, time.Hour)
+		if s := c.Stats().Queue; s.Depth+s.Delayed != 0 {
+			t.Errorf("the queue has keys: %+v", s)
+		}
 	})
 }

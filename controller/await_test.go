@@ -125,3 +125,24 @@ func TestAwaitThatPanics(t *testing.T) {
 		}
 	})
 }
+
+// TestAwaitHoldsOneRun: a write that is awaited in vain holds back the next run, not those
+// after it.
+func TestAwaitHoldsOneRun(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		began, runs := time.Now(), 0
+		var ctl *controller.Controller[kube.Key]
+		ctl = controller.New("maps", func(_ context.Context, k kube.Key) (controller.Result, error) {
+			w.note("%s", time.Since(began))
+			if runs++; runs == 1 {
+				ctl.Await(k, w.maps, configMap{Meta: kube.Meta{Namespace: "a", Name: "x", ResourceVersion: "1000000000"}})
+			}
+			return controller.Result{RequeueAfter: time.Hour}, nil
+		}, controller.Options[kube.Key]{AwaitTimeout: 90 * time.Minute})
+		controller.For(ctl, w.maps)
+		w.put("x", "1")
+		w.run(t, ctl)
+		<-time.After(4 * time.Hour)
+		wantNotes(t, w, "0s", "1h30m0s", "2h30m0s", "3h30m0s")
+	})
+}
