@@ -202,6 +202,48 @@ func TestCandidateThatIsStoppedGivesUpWhatItMayHaveTaken(t *testing.T) {
 	})
 }
 
+// TestCandidateKnowsAnEarlierAttempt: the server handles the first attempt to take the Lease
+// only after it has refused the second one.
+func TestCandidateKnowsAnEarlierAttempt(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.put(released)
+		second := make(chan struct{})
+		s.srv.On(apitest.Match{Verb: "update", Nth: 1}, func(w http.ResponseWriter, r *http.Request) {
+			<-second
+			apitest.Continue(w, r)
+		})
+		s.srv.On(apitest.Match{Verb: "update", Nth: 2}, func(w http.ResponseWriter, r *http.Request) {
+			close(second)
+			faults.HTML(500)(w, r)
+		})
+		s.replica("a", lease.Options{}).start()
+		if got := s.until("a"); got > 10*time.Second {
+			t.Errorf("it leads after %v", got)
+		}
+		if got := s.lease().Spec.Transitions; got != 5 {
+			t.Errorf("%d transitions", got)
+		}
+	})
+}
+
+// TestCandidateThatIsStoppedWhenItHasTakenTheLease releases it, and does not lead.
+func TestCandidateThatIsStoppedWhenItHasTakenTheLease(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		s.put(released)
+		var a *replica
+		a = s.replica("a", lease.Options{Trace: lease.Trace{Leader: func(who string) {
+			if who == "a" {
+				a.cancel()
+			}
+		}}})
+		a.start()
+		<-a.done
+		if got := s.lease().Spec; got.Holder != "" || got.Seconds != 1 || s.count() != 0 {
+			t.Errorf("%+v after %d terms", got, s.count())
+		}
+	})
+}
+
 // TestCandidateThatNeverLed neither lingers nor writes when it is stopped.
 func TestCandidateThatNeverLed(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
