@@ -1,6 +1,7 @@
 package lease_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -91,4 +92,34 @@ func TestRingOfARestoredServer(t *testing.T) {
 		pass(40 * time.Second)
 		c.balanced(2)
 	})
+}
+
+// TestRingTimesBeginWithTheRequest: a member is cut off after a renewal whose response was
+// quick, or took almost 5 s. Its slots are its own for 10 s from the sending, and its work goes
+// on for almost 5 s more. The other member reads the Leases at another time in each case, and
+// takes them 15 s after the renewal.
+func TestRingTimesBeginWithTheRequest(t *testing.T) {
+	for _, took := range []time.Duration{0, 4900 * time.Millisecond} {
+		for phase := time.Duration(0); phase < 2*time.Second; phase += 400 * time.Millisecond {
+			t.Run(fmt.Sprint(took, " ", phase), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					c := newCircle(t)
+					a := c.join("a", 4900*time.Millisecond, true)
+					pass(20*time.Second + phase)
+					c.join("b", 0, true)
+					pass(30 * time.Second)
+					c.balanced(2)
+					c.srv.On(apitest.Match{Verb: "update", Resource: "leases", UserAgent: "a"}, func(w http.ResponseWriter, r *http.Request) {
+						apitest.Continue(w, r)
+						pass(took)
+						time.AfterFunc(50*time.Millisecond, func() { a.link.set(severed) })
+					}).Times(1)
+					pass(40 * time.Second) // no two work on one slot, says circle
+					if slots, _ := c.counts(); slots["b"] != 256 {
+						t.Errorf("%v, want all with b", slots)
+					}
+				})
+			})
+		}
+	}
 }
