@@ -93,3 +93,37 @@ func TestRingEndsWithAFunctionThatCallsGoexit(t *testing.T) {
 		}
 	})
 }
+
+// TestRingAppliesOneShareAtATime: the slots are lost while apply is at work, which does not
+// look at its ctx.
+func TestRingAppliesOneShareAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCircle(t)
+		ring, _ := c.ring(lease.Options{TakeMissing: true})
+		ctx, cancel := context.WithCancel(t.Context())
+		busy, calls := false, 0
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_ = ring.Run(ctx, func(_ context.Context, s lease.Share) error {
+				if busy {
+					t.Errorf("apply is called with %d slots while it runs", s.Len())
+				}
+				busy = true
+				defer func() { busy = false }()
+				if calls++; s.Len() > 0 {
+					<-time.After(time.Minute)
+				}
+				return nil
+			})
+		}()
+		pass(5 * time.Second)
+		c.srv.On(apitest.Match{}, faults.Reset())
+		pass(2 * time.Minute)
+		cancel()
+		<-done
+		if calls != 2 {
+			t.Errorf("apply was called %d times, want 2", calls)
+		}
+	})
+}
