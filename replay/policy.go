@@ -27,7 +27,8 @@ func allowed(h http.Header, names []string) http.Header {
 }
 
 // target returns the recorded form of a URL: path and query, without the values of
-// parameters with the name of a secret.
+// parameters with the name of a secret, and of all parameters for a program behind the
+// API server.
 func target(u *url.URL) string {
 	t := u.EscapedPath()
 	if t == "" {
@@ -36,13 +37,14 @@ func target(u *url.URL) string {
 	if u.RawQuery == "" {
 		return t
 	}
+	proxied := subresource(u) == "proxy"
 	params := strings.Split(u.RawQuery, "&")
 	for i, p := range params {
 		name, value, _ := strings.Cut(p, "=")
 		if decoded, err := url.QueryUnescape(name); err == nil {
 			name = decoded
 		}
-		if sensitive(name) && value != "" {
+		if (proxied || sensitive(name)) && value != "" {
 			params[i] = p[:len(p)-len(value)] + blank(len(value))
 		}
 	}
@@ -53,6 +55,21 @@ func sensitive(param string) bool {
 	param = strings.ToLower(param)
 	return slices.ContainsFunc([]string{"token", "secret", "password", "credential"},
 		func(s string) bool { return strings.Contains(param, s) })
+}
+
+// subresource returns "log" or "proxy" if the path is that subresource of a pod, service or
+// node, or below it; else "". Its response is the text of a program, not of the API server.
+func subresource(u *url.URL) string {
+	parts := strings.Split(strings.ToLower(u.Path), "/")
+	for i := 0; i+2 < len(parts); i++ {
+		switch resource, sub := parts[i], parts[i+2]; {
+		case i > 0 && parts[i-1] == "namespaces": // resource is the name of one
+		case sub == "log" && resource == "pods",
+			sub == "proxy" && (resource == "pods" || resource == "services" || resource == "nodes"):
+			return sub
+		}
+	}
+	return ""
 }
 
 // blank returns n bytes of filler.
@@ -74,7 +91,9 @@ func filterFor(rules Redaction, r *http.Request, resp *http.Response) filter {
 	isJSON := typ == "application/json" || strings.HasSuffix(typ, "+json") || typ == ""
 	isText := strings.HasPrefix(typ, "text/")
 	failed := resp.StatusCode < 200 || resp.StatusCode > 299
-	switch {
+	switch sub := subresource(r.URL); {
+	case sub == "proxy", sub == "log" && !(isJSON && failed):
+		return &withheld{} // even if it is JSON
 	case err != nil && resp.Header.Get("Content-Type") != "", resp.Header.Get("Content-Encoding") != "":
 		return &withheld{} // its content is unreadable
 	case isJSON:
