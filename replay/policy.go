@@ -97,7 +97,9 @@ func filterFor(rules Redaction, r *http.Request, resp *http.Response) filter {
 	case err != nil && resp.Header.Get("Content-Type") != "", resp.Header.Get("Content-Encoding") != "":
 		return &withheld{} // its content is unreadable
 	case isJSON:
-		return newRedactor(rules, forced, api)
+		red := newRedactor(rules, forced, api)
+		red.failed = failed
+		return red
 	case isText && !forced && (!api || failed || typ == "text/html"):
 		return &verbatim{} // /readyz, the page of a proxy
 	case typ == "text/plain":

@@ -1,6 +1,9 @@
 package replay
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -25,8 +28,8 @@ const maxHeld = 4 << 20
 type redactor struct {
 	rules Redaction
 	// forced: the body contains Secrets; typed: a list may omit the kind of its items,
-	// because the path has it.
-	forced, typed bool
+	// because the path has it; failed: it is an error, whose messages may quote objects.
+	forced, typed, failed bool
 
 	buf  []byte // the bytes that are held back
 	base int64  // offset of buf in the body
@@ -39,7 +42,7 @@ type redactor struct {
 	scalar string // rest of a literal; "0" = within a number
 	mode   mode
 	owner  int    // index of the undecided object that the current value belongs to; -1 = none
-	word   []byte // a key or kind
+	word   []byte // a key or kind, or the end of a message
 	count  int    // bytes replaced in this string
 	base64 bool   // keep its padding
 	lost   bool   // the JSON is invalid
@@ -79,6 +82,7 @@ const (
 	isKind
 	secret
 	undecided // owner is the object that decides
+	message   // secret from the first object on that it quotes
 )
 
 // feed processes the next piece of a body and returns the redacted bytes that are
@@ -173,6 +177,18 @@ func fill(c byte, i int, scalar, base64 bool) byte {
 	return filler[i%len(filler)]
 }
 
+// quotes reports whether a message, which ends in text, quotes an object from here on. A
+// refusal of a patch quotes the patched object in JSON or the patch as Go prints it, and a
+// refusal to decode a Secret the beginning of the body, in parentheses.
+func (r *redactor) quotes(text []byte) bool {
+	for _, s := range []string{"{", "map[", `\u007b`, `\u007B`} {
+		if bytes.HasSuffix(text, []byte(s)) {
+			return true
+		}
+	}
+	return r.forced && bytes.HasSuffix(text, []byte("("))
+}
+
 // add adds undecided spans to those of l.
 func (l *level) add(spans ...span) {
 	for _, s := range spans {
@@ -220,8 +236,11 @@ func (r *redactor) classify(l *level, c byte) (mode, int) {
 			return undecided, len(r.stack) - 1
 		}
 	}
-	if l.outer >= 0 {
+	switch {
+	case l.outer >= 0:
 		return undecided, l.outer
+	case r.failed && !l.array && strings.EqualFold(l.key, "message") && (r.rules.Secrets || r.rules.Env):
+		return message, -1
 	}
 	return plain, -1
 }

@@ -113,6 +113,10 @@ func (r *redactor) stepString(i int, c byte) {
 		if len(r.word) < 1<<10 {
 			r.word = append(r.word, c)
 		}
+	case message:
+		if r.word = append(r.word[max(0, len(r.word)-8):], c); r.quotes(r.word) {
+			r.mode = secret
+		}
 	}
 }
 
