@@ -115,8 +115,11 @@ func tooLarge(e *env) {
 	for method, path := range map[string]string{"POST": "", "PUT": "/a"} {
 		e.send(method, e.path(path), body).refused(413, "RequestEntityTooLarge")
 	}
-	st := e.send("PUT", e.path("/a"), configMap("a", "", strings.Repeat("x", 1<<20+1))).refused(422, "Invalid")
-	if len(st.Details.Causes) != 1 || st.Details.Causes[0].Reason != "FieldValueTooLong" {
-		e.Errorf("causes: %+v", st.Details.Causes)
+	annotated := sprint(`{"metadata":{"name":"a","annotations":{"k":%q}}}`, strings.Repeat("x", 256<<10)) // the key counts too
+	for _, body := range []string{configMap("a", "", strings.Repeat("x", 1<<20+1)), annotated} {
+		st := e.send("PUT", e.path("/a"), body).refused(422, "Invalid")
+		if len(st.Details.Causes) != 1 || st.Details.Causes[0].Reason != "FieldValueTooLong" {
+			e.Errorf("causes: %+v", st.Details.Causes)
+		}
 	}
 }

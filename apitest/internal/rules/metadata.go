@@ -11,14 +11,24 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// MaxGenerated limits the used part of a generateName.
-const MaxGenerated = 58
+const (
+	// MaxGenerated limits the used part of a generateName.
+	MaxGenerated = 58
+
+	// maxAnnotations limits the bytes of all annotations of an object, keys included.
+	maxAnnotations = 256 << 10
+)
 
 // Metadata refuses invalid metadata of any object, except names.
 func (r *Refusals) Metadata(res kube.Resource, meta map[string]any) {
 	r.Labels("metadata.labels", ObjectAt(meta, "labels"))
-	for key := range KeysOf(ObjectAt(meta, "annotations")) {
+	annotations, size := ObjectAt(meta, "annotations"), 0
+	for key := range KeysOf(annotations) {
 		r.Each("metadata.annotations", key, QualifiedName(strings.ToLower(key)))
+		size += len(key) + len(TextAt(annotations, key))
+	}
+	if size > maxAnnotations {
+		r.Add("FieldValueTooLong", "metadata.annotations", fmt.Sprintf("Too long: may not be more than %d bytes", maxAnnotations))
 	}
 	for i, e := range ListAt(meta, "finalizers") {
 		name, _ := e.(string)
@@ -28,12 +38,18 @@ func (r *Refusals) Metadata(res kube.Resource, meta map[string]any) {
 			r.Invalid(fmt.Sprintf("metadata.finalizers[%d]", i), name, "name is neither a standard finalizer name nor is it fully qualified")
 		}
 	}
+	if list := ListAt(meta, "finalizers"); slices.Contains(list, any("orphan")) && slices.Contains(list, any("foregroundDeletion")) {
+		r.Invalid("metadata.finalizers", list, "finalizer orphan and foregroundDeletion cannot be both set")
+	}
 	for i, e := range ListAt(meta, "ownerReferences") {
 		ref, _ := e.(map[string]any)
 		for _, name := range [...]string{"apiVersion", "kind", "name", "uid"} {
 			if TextAt(ref, name) == "" {
 				r.Required(fmt.Sprintf("metadata.ownerReferences[%d].%s", i, name), "must not be empty")
 			}
+		}
+		if TextAt(ref, "apiVersion") == "v1" && TextAt(ref, "kind") == "Event" {
+			r.Invalid(fmt.Sprintf("metadata.ownerReferences[%d]", i), ref, "/v1, Kind=Event is disallowed from being an owner")
 		}
 	}
 	r.controllers(ListAt(meta, "ownerReferences"))
