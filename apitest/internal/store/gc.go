@@ -250,10 +250,10 @@ func (c *collector) gone(uid string, o *object.Object) {
 }
 
 // release removes the collector's finalizers, and deletes the object with the last
-// finalizer.
+// finalizer, unless it is a namespace with objects.
 func (st *Store) release(t *Table, o *object.Object) {
 	rest := slices.DeleteFunc(slices.Clone(o.Meta.Finalizers), func(f string) bool { return f == foreground || f == orphan })
-	if len(rest) == 0 {
+	if len(rest) == 0 && !Emptying(t.Info.Resource, o) {
 		st.Commit(t, o.Key, nil)
 		return
 	}
