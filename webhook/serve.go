@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"sync"
@@ -13,14 +12,6 @@ import (
 
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/guard"
-)
-
-// Limits in bytes. A review has the object and its former state, of 3 MiB each at most; a
-// conversion the objects of a whole list.
-const (
-	maxAdmission  = 8 << 20
-	maxConversion = 64 << 20
-	maxTogether   = 256 << 20 // bodies of all requests that are being answered
 )
 
 // Run listens, obtains a certificate, and serves until ctx ends and Options.Drain has
@@ -145,17 +136,16 @@ func (s *Server) review(ctx context.Context, h *hook, w http.ResponseWriter, r *
 	if r.ContentLength > int64(h.limit) {
 		return http.StatusRequestEntityTooLarge, outcome{}, fmt.Errorf("the body is larger than %d bytes", h.limit)
 	}
-	size := int64(h.limit)
-	if r.ContentLength >= 0 {
-		size = r.ContentLength
+	if by, ok := ctx.Deadline(); ok {
+		_ = http.NewResponseController(w).SetReadDeadline(by) // of the body; net/http lifts it at its end
 	}
-	if !s.budget.take(ctx, size) {
-		return http.StatusServiceUnavailable, outcome{}, errors.New("too many large requests at a time")
-	}
-	defer s.budget.release(size)
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(longestTimeout)) // of the body; net/http lifts it at its end
-	body, err := readBody(r, size, h.limit)
-	if err != nil {
+	held := share{of: s.budget}
+	defer held.release()
+	body, err := held.read(ctx, r, h.limit)
+	switch {
+	case errors.Is(err, errCrowded):
+		return http.StatusServiceUnavailable, outcome{}, err
+	case err != nil:
 		return http.StatusBadRequest, outcome{}, err
 	}
 	response, o, err := h.handle(ctx, body)
@@ -171,24 +161,6 @@ func (s *Server) review(ctx context.Context, h *hook, w http.ResponseWriter, r *
 	return http.StatusOK, o, nil
 }
 
-func readBody(r *http.Request, size int64, limit int) ([]byte, error) {
-	if r.ContentLength >= 0 {
-		b := make([]byte, size)
-		if _, err := io.ReadFull(r.Body, b); err != nil {
-			return nil, errors.New("the body ends early")
-		}
-		return b, nil
-	}
-	b, err := io.ReadAll(io.LimitReader(r.Body, int64(limit)+1))
-	switch {
-	case err != nil:
-		return nil, errors.New("the body ends early")
-	case len(b) > limit:
-		return nil, fmt.Errorf("the body is larger than %d bytes", limit)
-	}
-	return b, nil
-}
-
 // patience is how long the API server waits, which it says in the query.
 func patience(r *http.Request) time.Duration {
 	d, err := time.ParseDuration(r.URL.Query().Get("timeout"))
@@ -196,40 +168,4 @@ func patience(r *http.Request) time.Duration {
 		return defaultTimeout
 	}
 	return min(d, longestTimeout)
-}
-
-// budget limits the bytes of all bodies.
-type budget struct {
-	mu      sync.Mutex
-	left    int64
-	changed chan struct{} // closed when there is more
-}
-
-func newBudget(n int64) *budget { return &budget{left: n, changed: make(chan struct{})} }
-
-// take waits until n bytes are left. It returns false if ctx ends first.
-func (b *budget) take(ctx context.Context, n int64) bool {
-	for {
-		b.mu.Lock()
-		if n <= b.left {
-			b.left -= n
-			b.mu.Unlock()
-			return true
-		}
-		changed := b.changed
-		b.mu.Unlock()
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return false
-		}
-	}
-}
-
-func (b *budget) release(n int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.left += n
-	close(b.changed)
-	b.changed = make(chan struct{})
 }

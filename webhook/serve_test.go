@@ -9,9 +9,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -152,21 +154,99 @@ func TestServesByFilesAndDrains(t *testing.T) {
 	})
 }
 
+// stalled is a body of which so many bytes come, and then nothing until the request ends.
+type stalled struct {
+	sent  io.Reader
+	ended <-chan struct{}
+}
+
+func (b stalled) Read(p []byte) (int, error) {
+	if n, err := b.sent.Read(p); err == nil {
+		return n, nil
+	}
+	<-b.ended
+	return 0, io.ErrUnexpectedEOF
+}
+
+// TestBodiesThatDoNotComeHoldUpNobody: a client that only says how large its body is, or
+// does not say it, takes nothing of what others need.
+func TestBodiesThatDoNotComeHoldUpNobody(t *testing.T) {
+	for name, length := range map[string]int64{"with a length": maxConversion, "without a length": -1} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, err := New(nil, Options{Name: "hooks", Service: secretKey, CertFile: "x", KeyFile: "y"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				h := &hook{name: "convert", limit: maxConversion, handle: func(context.Context, []byte) (any, outcome, error) { return nil, outcome{}, nil }}
+				send := func(body io.Reader, length int64) (code int) {
+					r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/convert", body)
+					r.ContentLength = length
+					r.Header.Set("Content-Type", "application/json")
+					w := httptest.NewRecorder()
+					s.answer(h, w, r)
+					return w.Code
+				}
+				ended := make(chan struct{})
+				var all sync.WaitGroup
+				const clients = 2 * maxTogether / maxConversion
+				for range clients {
+					all.Go(func() {
+						if code := send(stalled{strings.NewReader("{"), ended}, length); code != http.StatusBadRequest {
+							t.Errorf("a body that ends early: %d", code)
+						}
+					})
+				}
+				synctest.Wait()
+				began := time.Now()
+				if code := send(strings.NewReader(widgetReview), int64(len(widgetReview))); code != http.StatusOK || time.Since(began) > 0 {
+					t.Errorf("another request: %d after %v", code, time.Since(began))
+				}
+				if held := maxTogether - s.budget.left; held > clients*firstPiece {
+					t.Errorf("%d bytes are held for %d that came", held, clients)
+				}
+				close(ended)
+				all.Wait()
+				if s.budget.left != maxTogether {
+					t.Errorf("%d left", s.budget.left)
+				}
+			})
+		})
+	}
+}
+
 // TestBudgetIsForAllBodies: a request waits until others have ended, or until its time is
-// over.
+// over. Of requests that wait for each other, one goes on.
 func TestBudgetIsForAllBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(10)
-		if !b.take(t.Context(), 7) {
+		first, second, third := share{of: b}, share{of: b}, share{of: b}
+		if !first.take(t.Context(), 7) {
 			t.Fatal("refused")
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if b.take(ctx, 4) {
+		soon := func() context.Context {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			t.Cleanup(cancel)
+			return ctx
+		}
+		if second.take(soon(), 4) {
 			t.Error("more than the budget is taken")
 		}
-		time.AfterFunc(time.Second, func() { b.release(7) })
-		if !b.take(t.Context(), 10) || b.left != 0 {
+		if !second.take(t.Context(), 3) || !second.take(soon(), 9) || b.left != -9 {
+			t.Errorf("no request goes on: %d left", b.left)
+		}
+		if first.take(soon(), 1) || third.take(soon(), 1) {
+			t.Error("more than one request takes more than is left")
+		}
+		time.AfterFunc(time.Second, second.release)
+		if !first.take(t.Context(), 3) || b.left != 0 {
+			t.Errorf("%d left", b.left)
+		}
+		if !first.take(soon(), 5) {
+			t.Error("no other request goes on")
+		}
+		first.release()
+		if b.left != 10 || !third.take(t.Context(), 10) || b.left != 0 {
 			t.Errorf("%d left", b.left)
 		}
 	})
