@@ -42,7 +42,7 @@ func (s *Server) Run(ctx context.Context) error {
 	all.Go(func() { s.keep(working) })
 	failed := make(chan error, 1)
 	all.Go(func() {
-		failed <- server.Serve(tls.NewListener(guard.Listen(l, 0), &tls.Config{GetCertificate: s.GetCertificate, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}))
+		failed <- server.Serve(tls.NewListener(guard.Share(l, 0), &tls.Config{GetCertificate: s.GetCertificate, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}))
 	})
 	select {
 	case err = <-failed:

@@ -6,6 +6,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 )
@@ -39,15 +40,68 @@ func Listen(l net.Listener, max int) net.Listener {
 	return &listener{Listener: l, free: make(chan struct{}, max), done: make(chan struct{})}
 }
 
+// Share is like [Listen], but one IP address has at most half of the connections: more of
+// it are closed at once. It is for listeners that many hosts reach, of which one must not
+// take the place of all others. The connections of a proxy are those of one address.
+func Share(l net.Listener, max int) net.Listener {
+	shared := Listen(l, max).(*listener)
+	shared.each, shared.of = cap(shared.free)/2, make(map[netip.Addr]int)
+	return shared
+}
+
 type listener struct {
 	net.Listener
 	free chan struct{}
 	done chan struct{}
 	once sync.Once
+
+	each int // connections of one address; 0 = any number
+	mu   sync.Mutex
+	of   map[netip.Addr]int
 }
 
 // Accept implements net.Listener.
 func (l *listener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.accept()
+		if err != nil {
+			return nil, err
+		}
+		free, ok := l.enter(c.RemoteAddr())
+		if ok {
+			return newConn(c, sync.OnceFunc(func() { free(); <-l.free })), nil
+		}
+		_ = c.Close()
+		<-l.free
+	}
+}
+
+// enter counts a connection of an address; ok is false if that has as many as it may.
+func (l *listener) enter(remote net.Addr) (leave func(), ok bool) {
+	if l.each == 0 {
+		return func() {}, true
+	}
+	var at netip.Addr // that of all whose address is no IP address
+	if tcp, ok := remote.(*net.TCPAddr); ok {
+		at = tcp.AddrPort().Addr().Unmap()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.of[at] >= l.each {
+		return nil, false
+	}
+	l.of[at]++
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.of[at]--; l.of[at] == 0 {
+			delete(l.of, at)
+		}
+	}, true
+}
+
+// accept returns a connection that has its place.
+func (l *listener) accept() (net.Conn, error) {
 	select {
 	case l.free <- struct{}{}:
 	case <-l.done: // Accept says how it is closed
@@ -58,7 +112,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		<-l.free
 		return nil, err
 	}
-	return newConn(c, sync.OnceFunc(func() { <-l.free })), nil
+	return c, nil
 }
 
 // Close implements net.Listener.
