@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"log/slog"
 	"maps"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -23,7 +24,8 @@ type gate struct {
 
 	mu      sync.Mutex
 	known   map[question]verdict
-	failing bool // the last review failed, and that was logged
+	waiting map[string]int // requests that need a review, by the address of the client
+	failing bool           // the last review failed, and that was logged
 }
 
 // question is whether the bearer of a token may send a request.
@@ -44,11 +46,12 @@ const (
 
 	maxVerdicts  = 1000
 	maxReviews   = 8 // at a time
+	maxWaiting   = 4 // requests of one address that need a review, others get 429
 	reviewWithin = 5 * time.Second
 )
 
 func newGate(s *Secure, log *slog.Logger) *gate {
-	return &gate{client: s.Client.Isolated(), audiences: s.Audiences, log: log, asking: make(chan struct{}, maxReviews), known: make(map[question]verdict)}
+	return &gate{client: s.Client.Isolated(), audiences: s.Audiences, log: log, asking: make(chan struct{}, maxReviews), known: make(map[question]verdict), waiting: make(map[string]int)}
 }
 
 // before returns a handler that calls next for the requests that pass.
@@ -77,6 +80,11 @@ func (g *gate) code(r *http.Request) int {
 	if code, ok := g.remembered(q); ok {
 		return code
 	}
+	leave, ok := g.enter(r.RemoteAddr)
+	if !ok {
+		return http.StatusTooManyRequests
+	}
+	defer leave()
 	ctx, cancel := context.WithTimeout(r.Context(), reviewWithin)
 	defer cancel()
 	select {
@@ -95,6 +103,28 @@ func (g *gate) code(r *http.Request) int {
 	}
 	g.remember(q, code)
 	return code
+}
+
+// enter counts a request that needs a review; ok is false if too many of its address wait
+// for one. A client that invents tokens does not keep others out.
+func (g *gate) enter(remote string) (leave func(), ok bool) {
+	address, _, err := net.SplitHostPort(remote)
+	if err != nil {
+		address = remote
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.waiting[address] >= maxWaiting {
+		return nil, false
+	}
+	g.waiting[address]++
+	return func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if g.waiting[address]--; g.waiting[address] == 0 {
+			delete(g.waiting, address)
+		}
+	}, true
 }
 
 func (g *gate) remembered(q question) (code int, ok bool) {

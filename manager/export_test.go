@@ -14,6 +14,9 @@ func (m *Manager) ReadyText() string {
 	return w.Body.String()
 }
 
+// Server returns the server of the listener.
+func (m *Manager) Server() *http.Server { return m.server() }
+
 // What the tests of signals look at.
 const SentTwice = sentTwice
 

@@ -11,19 +11,31 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/listwatch/listwatch/internal/guard"
 )
 
-// serve starts the listener, or returns a server that does nothing. All parts are stopped
-// if the listener fails later: the process could not answer its probes.
-func (m *Manager) serve(stop context.CancelCauseFunc) (*http.Server, error) {
+const (
+	maxConnections = 500         // of the listener, half of them from one address
+	answerTime     = time.Minute // for a response, which holds memory until it is read
+)
+
+// server returns the server of the listener, and sets gate.
+func (m *Manager) server() *http.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", m.healthz)
 	mux.HandleFunc("GET /readyz", m.readyz)
 	if m.o.Metrics != nil {
 		mux.Handle("GET /metrics", m.guarded(m.o.Metrics))
 	}
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+	return &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: answerTime, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
 		ErrorLog: slog.NewLogLogger(m.log.Handler(), slog.LevelDebug)} // TLS handshakes: any client can make one fail
+}
+
+// serve starts the listener, or returns a server that does nothing. All parts are stopped
+// if the listener fails later: the process could not answer its probes.
+func (m *Manager) serve(stop context.CancelCauseFunc) (*http.Server, error) {
+	server := m.server()
 	if m.o.Listen == "" {
 		return server, nil
 	}
@@ -31,6 +43,7 @@ func (m *Manager) serve(stop context.CancelCauseFunc) (*http.Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("manager: listen: %w", err)
 	}
+	l = guard.Share(l, maxConnections)
 	if m.o.Secure != nil {
 		secured, err := m.o.Secure.listen(l, m.log)
 		if err != nil {

@@ -36,7 +36,8 @@ type Secure struct {
 	// Client, if set, restricts /metrics. A request needs a bearer token that the API server
 	// accepts in a TokenReview, otherwise it gets 401, and the user must have the right to
 	// "get" the path /metrics in a SubjectAccessReview, otherwise it gets 403. A permission is
-	// cached for a minute, a refusal for ten seconds. The client needs the right to create
+	// cached for a minute, a refusal for ten seconds. A request gets 429 if four of the same
+	// address wait for reviews. The client needs the right to create
 	// both reviews, which ClusterRole system:auth-delegator grants. The reviews use their own
 	// connections, and no rate limit. /healthz and /readyz need no token, because kubelets
 	// send none.
