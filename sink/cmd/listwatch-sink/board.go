@@ -192,7 +192,7 @@ func (p *program) serve(ctx context.Context, b *board) (stop func(), err error) 
 		}
 		fmt.Fprintln(w, "ok")
 	})
-	server := guard.Server(ctx, guard.Handler(mux, guard.Options{Bound: l.Addr().String(), Hosts: []string{"*"}}))
+	server := guard.Server(ctx, guard.Handler(guard.Prompt(mux), guard.Options{Bound: l.Addr().String(), Hosts: []string{"*"}}))
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

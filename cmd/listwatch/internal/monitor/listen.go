@@ -16,6 +16,7 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/listen"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/guard"
 	"github.com/listwatch/listwatch/metrics"
 )
 
@@ -102,7 +103,7 @@ func (m *Monitor) handler() http.Handler {
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		sayText(w, http.StatusOK, "listwatch: /metrics /healthz /readyz /debug/state")
 	})
-	return mux
+	return guard.Prompt(mux) // the metrics answer four requests at a time
 }
 
 func sayText(w http.ResponseWriter, code int, text string) {

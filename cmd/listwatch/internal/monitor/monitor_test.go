@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"net"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -17,6 +19,7 @@ import (
 
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/exit"
+	"github.com/listwatch/listwatch/internal/guard"
 	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/internal/target"
 	"github.com/listwatch/listwatch/kube"
@@ -245,3 +248,59 @@ func (s *quiet) hear() {
 	defer s.mu.Unlock()
 	s.last = time.Now()
 }
+
+// TestMetricsThatNobodyReadsAreGivenToOthers: clients that ask and read nothing keep no
+// scraper out for longer than a minute.
+func TestMetricsThatNobodyReadsAreGivenToOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &Monitor{limit: StaleAfter}
+		h := m.handler() // the limit of requests is that of one
+		l := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
+		srv := guard.Server(t.Context(), h)
+		go srv.Serve(l)
+		for range 4 {
+			ours, theirs := net.Pipe()
+			defer ours.Close()
+			l.conns <- theirs
+			if _, err := io.WriteString(ours, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		scrape := func() int {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+			return w.Code
+		}
+		synctest.Wait()
+		if code := scrape(); code != 503 {
+			t.Errorf("beside four that read nothing: %d, it tests nothing", code)
+		}
+		time.Sleep(time.Minute + time.Second)
+		if code := scrape(); code != 200 {
+			t.Errorf("a minute later: %d", code)
+		}
+		srv.Close()
+	})
+}
+
+// pipes is a listener of connections that are sent to it.
+type pipes struct {
+	conns chan net.Conn
+	done  chan struct{}
+}
+
+func (l *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *pipes) Close() error {
+	close(l.done)
+	return nil
+}
+
+func (l *pipes) Addr() net.Addr { return &net.TCPAddr{} }
