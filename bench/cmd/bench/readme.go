@@ -123,7 +123,7 @@ func (r report) readme() string {
 			met++
 		}
 	}
-	fmt.Fprintf(&b, "\nOf %d targets that we set ourselves %d are met and %d missed: [all of them](bench/results/full.md),\n"+
+	fmt.Fprintf(&b, "\nOf %d targets of this project, %d are met and %d missed: [all of them](bench/results/full.md),\n"+
 		"and [why those are missed, and how it is measured](bench/README.md).\n", met+missed, met, missed)
 	return b.String()
 }
