@@ -26,7 +26,7 @@ type Mutation struct {
 func (m Mutation) String() string { return m.Key.String() + " " + m.Path }
 
 // MutationDetector detects changes of objects that the store shares with all its readers. It
-// is for tests: it encodes every object, and keeps that. All methods are safe for
+// is for tests: it keeps an encoded copy of every object. All methods are safe for
 // concurrent use.
 type MutationDetector[T kube.Object] struct {
 	store *Store[T]
@@ -127,8 +127,9 @@ func (d *MutationDetector[T]) reset() { clear(d.stored) }
 
 // DetectMutations makes Run compare the objects of the store with copies, each second and
 // when it ends, and call report once for each change that the program made to an object in
-// place: see [MutationDetector]. It must be called before Run. It is for tests, and to debug:
-// if the program changes an object while Run reads it, Go's race detector reports that too.
+// place: see [MutationDetector]. It must be called before Run. It is for tests and for
+// debugging: if the program changes an object while Run reads it, Go's race detector reports
+// that too.
 func (i *Informer[T]) DetectMutations(report func(Mutation)) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

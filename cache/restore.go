@@ -32,10 +32,10 @@ import (
 // snapshot holds the objects that have become new to a handler since: added, or, for
 // [Informer.HandleSelected], selected. After a crash of the process, or a stop during a
 // list, which saves nothing, consumers may get changes again that they acknowledged after
-// the last snapshot. No object is lost: each one that was delivered is delivered again,
-// as current or as deleted. That does not hold for objects that could not be written to
-// the journal, which is reported to Options.OnError, nor after a crash of the machine,
-// which may lose the journal.
+// the last snapshot. No object is lost: each delivered object is delivered again, as
+// existing or as deleted. That does not hold for objects that could not be written to the
+// journal, which is reported to Options.OnError, nor after a crash of the machine, which
+// may lose the journal.
 //
 // Handlers and loops over Changes that need the changes of the downtime must be added
 // before Run: later ones begin with the current state.

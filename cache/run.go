@@ -18,9 +18,8 @@ var errUnwound = errors.New("a handler panicked or called runtime.Goexit: the ev
 // Run watches until ctx is done or a source ends, and returns the reason after all its
 // goroutines have ended. It can be called once.
 //
-// When ctx is done, each source ends at the first event that was not applied. Of each
-// source, the store then has all events up to one, and all handlers have returned from
-// them.
+// When ctx is done, each source ends at the first event that was not applied. The store
+// then has all earlier events of that source, and all handlers have returned from them.
 //
 // Handlers are called in the goroutine of Run, or, with several sources, in those of
 // the sources, one at a time. A slow handler delays reading from the server; a slow

@@ -151,10 +151,10 @@ func (r Request) MarshalText() ([]byte, error) { return []byte(r.String()), nil 
 
 // Do sends r and returns the response if its code is 2xx, or 304 where IfNoneMatch is
 // set; the caller must close its body. For any other response the error is a
-// *kube.Status, without a response it is that of the transport, and after silence
-// [ErrIdle]. A 2xx response is a *[ContentError] unless its body is JSON, plain text (as
-// logs and /readyz are), or protobuf that r.Accept names. Cancelling ctx interrupts the
-// body too.
+// *kube.Status. Without a response it is the error of the transport, or [ErrIdle] if the
+// server was silent for too long. A 2xx response is a *[ContentError] unless its body is
+// JSON, plain text (as logs and /readyz are), or protobuf that r.Accept names.
+// Cancelling ctx interrupts the body too.
 //
 // It supports every request of the API with a response body: a path with its query, a
 // method, and a body with its content type; for example the log of a Pod. It does not

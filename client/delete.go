@@ -104,7 +104,7 @@ func deleted(k kube.Key, response []byte) kube.Partial {
 
 // DeleteAll deletes the objects of a namespace, or of a cluster scoped resource, that the
 // collection selects; without [Collection.Where] these are all of them. The server
-// deletes one after the other: if it fails, some may be deleted.
+// deletes them one after the other: if the request fails, some may be deleted.
 func (c Collection[T]) DeleteAll(ctx context.Context, o DeleteOptions) error {
 	what := "delete all " + c.String()
 	if err := c.notOf("DeleteAll"); err != nil {

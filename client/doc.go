@@ -4,8 +4,8 @@
 // rate limit. [Client.Do] sends one request and returns either a 2xx response, whose body
 // the caller closes, or an error; a Status from the server is a *kube.Status. Do sends a
 // request again only with newer credentials: after a 401, a failed handshake or a lost
-// connection. A Collection sends one again, for JSON, after a 406. All other retries are
-// left to the caller.
+// connection. A Collection repeats a request, for JSON, after a 406. All other retries
+// are left to the caller.
 //
 // A [Collection] is a typed view of one resource, for packages list and watch.
 //

@@ -11,7 +11,7 @@ import (
 
 // Trace is a set of hooks, each of which may be nil, like [httptrace.ClientTrace]: for
 // metrics, logs and spans. They are called in the goroutine of the request, so
-// concurrently, and should not block. None gets a credential.
+// concurrently, and should not block. No hook gets a credential.
 type Trace struct {
 	// Start is called before a request is sent, and before it is sent again.
 	Start func(RoundTrip)

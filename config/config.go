@@ -28,7 +28,7 @@ func (c Config) String() string {
 	return fmt.Sprintf("config.Config(%v, namespace %q, context %q)", c.Client, c.Namespace, c.Context)
 }
 
-// GoString is String, for %#v.
+// GoString returns String, for %#v.
 func (c Config) GoString() string { return c.String() }
 
 // Load finds the cluster, the namespace and the credentials that o selects. It reads

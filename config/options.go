@@ -86,7 +86,7 @@ func (o Options) String() string {
 	return fmt.Sprintf("config.Options(path %q, context %q, %v)", o.Path, o.Context, client.Config{Server: o.Server})
 }
 
-// GoString is String, for %#v.
+// GoString returns String, for %#v.
 func (o Options) GoString() string { return o.String() }
 
 func (o Options) check() error {

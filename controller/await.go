@@ -48,8 +48,9 @@ func (c *Controller[K]) Await(key K, in Awaiter, written kube.Object) {
 	c.addAwaited(key, awaited{in.Name(), written, in.Await})
 }
 
-// AwaitDeleted is Await after a deletion: until in shows that the object is deleted,
-// was replaced by one with the same name, or has a deletionTimestamp.
+// AwaitDeleted is Await after a deletion: it holds key back until in shows that the
+// object is deleted, was replaced by one with the same name, or has a
+// deletionTimestamp.
 func (c *Controller[K]) AwaitDeleted(key K, in Awaiter, deleted kube.Object) {
 	c.addAwaited(key, awaited{in.Name(), deleted, in.AwaitDeleted})
 }

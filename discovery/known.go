@@ -2,15 +2,15 @@ package discovery
 
 import "errors"
 
-// Known is what a server has described before, in the aggregated form. The zero value is
-// nothing. It is not for concurrent use; one that is not changed any more may be read and
-// written to a file.
+// Known holds the latest responses of a server in the aggregated form. The zero value
+// holds none. It is not safe for concurrent use while Fetch changes it. A program may
+// store it in a file.
 type Known struct {
 	Core   Document // of /api
 	Groups Document // of /apis
 }
 
-// Document is one response of a server. A document without an ETag is none.
+// Document is one response of a server. A Document without an ETag counts as missing.
 type Document struct {
 	ETag        string
 	ContentType string
@@ -21,8 +21,8 @@ type Document struct {
 // asked, or has no aggregated form with ETags.
 var ErrNotKnown = errors.New("discover the API: there are no earlier responses in the aggregated form")
 
-// API returns what k describes, without a request: it may be outdated. It fails with
-// [ErrNotKnown], or where a document is damaged.
+// API returns the resources in k, which may be outdated, without a request. It fails
+// with [ErrNotKnown], or if a document is damaged.
 func (k *Known) API() (*API, error) {
 	f := &fetcher{resources: maxResources}
 	var pages []page

@@ -39,7 +39,8 @@ type Cluster struct {
 	GitVersion string `json:"gitVersion,omitempty"`
 }
 
-// Redaction is what was replaced. Credentials in headers and tokens always are.
+// Redaction states which values were replaced. Credentials in headers and tokens are
+// always replaced.
 type Redaction struct {
 	Secrets bool `json:"secrets"` // data of Secrets, and last-applied annotations
 	Env     bool `json:"env"`     // values of environment variables

@@ -156,13 +156,13 @@ func (o Options) String() string {
 	return fmt.Sprintf("plugin.Options(%s%q)", prefix(o.From), o.Command)
 }
 
-// GoString is String, for %#v.
+// GoString returns String, for %#v.
 func (o Options) GoString() string { return o.String() }
 
 // String returns the server only.
 func (c Cluster) String() string { return fmt.Sprintf("plugin.Cluster(%q)", c.Server) }
 
-// GoString is String, for %#v.
+// GoString returns String, for %#v.
 func (c Cluster) GoString() string { return c.String() }
 
 // Command returns the command, as in Options.
@@ -173,7 +173,7 @@ func (p *Plugin) String() string {
 	return fmt.Sprintf("plugin.Plugin(%s%q)", prefix(p.o.From), p.o.Command)
 }
 
-// GoString is String, for %#v.
+// GoString returns String, for %#v.
 func (p *Plugin) GoString() string { return p.String() }
 
 var _ client.Source = (*Plugin)(nil)
