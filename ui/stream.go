@@ -306,7 +306,7 @@ func (st *stream) changedTypes() {
 	}
 }
 
-// contact is when the server was last heard from. Holds k.mu.
+// contact is when the server last sent anything. Holds k.mu.
 func (k *kind) contact() int64 {
 	if k.watcher == nil {
 		return k.heard

@@ -36,9 +36,9 @@ const (
 )
 
 func (c *checkpointing) register(f *pflag.FlagSet) {
-	f.StringVar(&c.file, "checkpoint", "", "continue where the last run with this file ended, even by kill -9: only what has changed since is printed, deletions included; FILE.lock, which stays, says which process has it")
-	f.StringVar(&c.policy, "checkpoint-policy", afterPrint, "count an event as done: after-print (stdout has taken it) or after-hook")
-	f.StringVar(&c.ack, "ack", "", "count an event as done when the reader of -o ndjson has written its seq, on a line, to this pipe: a file of mkfifo, or /dev/fd/N")
+	f.StringVar(&c.file, "checkpoint", "", "continue where the last run with this file ended, even by kill -9, and print only later changes, deletions included; FILE.lock names the process that uses the file, and is not removed")
+	f.StringVar(&c.policy, "checkpoint-policy", afterPrint, "count an event as done: after-print (stdout has accepted it) or after-hook (its hook has succeeded)")
+	f.StringVar(&c.ack, "ack", "", "count an event as done when the reader of -o ndjson has written its seq, on a line, to this pipe, made by mkfifo, or /dev/fd/N")
 	f.BoolVar(&c.reset, "reset-checkpoint", false, "forget what is in the file of --checkpoint")
 }
 
@@ -211,11 +211,11 @@ func (k *keeper) broken(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, checkpoint.ErrLost):
-		return exit.Failed(fmt.Errorf("%w: leave it alone as long as this runs; the next run begins with what stands there, and prints everything again where that is nothing", err))
+		return exit.Failed(fmt.Errorf("%w: do not change the file while listwatch runs; the next run continues from the new file, or prints everything if there is none", err))
 	case errors.Is(err, checkpoint.ErrUnread):
-		return exit.Failed(fmt.Errorf("%w: the disk fails, or somebody else wrote to the file; the next run may have to print everything again", err))
+		return exit.Failed(fmt.Errorf("%w: the disk failed, or another program wrote to the file; the next run may print everything again", err))
 	}
-	return exit.Failed(fmt.Errorf("%w%s: nothing is lost: the next run goes on at the last good point of the file, and prints again what came after it", err, cli.RoomFor(err, "it")))
+	return exit.Failed(fmt.Errorf("%w%s: nothing is lost: the next run continues from the last complete entry of the file, and prints later events again", err, cli.RoomFor(err, "it")))
 }
 
 // stored returns the part of r's object to keep: of a Secret only what is printed.

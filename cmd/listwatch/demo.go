@@ -34,10 +34,10 @@ func demoCommand(p *cli.Program) *cobra.Command {
 	o := &demoFlags{}
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Watch a cluster that is played in this process",
-		Long: `Watch the pods of a cluster that is played in this process: a rolling update, a
-broken connection, the drain of a node, an expired history, a deletion. It takes
-about ten seconds and needs nothing.`,
+		Short: "Watch a simulated cluster",
+		Long: `Watch the pods of a cluster that this process simulates: a rolling update, a broken
+connection, the drain of a node, an expired history, a deletion. The demonstration takes
+about ten seconds and needs no cluster.`,
 		Args: cli.NoArgs(""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.ui {
@@ -48,11 +48,11 @@ about ten seconds and needs nothing.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.Float64Var(&o.speed, "speed", 1, "play this many times faster than usual")
-	f.BoolVar(&o.ui, "ui", false, "show a cluster in a browser instead, until it is stopped: see listwatch ui")
+	f.Float64Var(&o.speed, "speed", 1, "play at this multiple of the normal speed")
+	f.BoolVar(&o.ui, "ui", false, "show a simulated cluster in a browser instead, until stopped: see listwatch ui")
 	o.pages.Register(f)
-	f.StringSliceVar(&o.watch.reporting.events, "events", nil, "print these only, such as ADDED,DELETED")
-	f.BoolVar(&o.watch.reporting.printing.eventColumn, "event-column", true, "print what happened to each object as the first column")
+	f.StringSliceVar(&o.watch.reporting.events, "events", nil, "print only these types of events, such as ADDED,DELETED")
+	f.BoolVar(&o.watch.reporting.printing.eventColumn, "event-column", true, "print the type of the event as the first column")
 	o.watch.reporting.printing.register(f)
 	return cmd
 }

@@ -89,7 +89,7 @@ func TestCheckpointHasNoMoreRoom(t *testing.T) {
 		}
 	}
 	c.end(1)
-	want := "listwatch: checkpoint " + state + ": write: file too large: allow a larger file by ulimit -f: nothing is lost: the next run goes on at the last good point of the file, and prints again what came after it\n"
+	want := "listwatch: checkpoint " + state + ": write: file too large: allow a larger file by ulimit -f: nothing is lost: the next run continues from the last complete entry of the file, and prints later events again\n"
 	if got := c.stderr.String(); got != want {
 		t.Errorf("stderr:\n%swant:\n%s", got, want)
 	}
@@ -200,7 +200,7 @@ func TestCheckpointIsTakenAway(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.end(1)
-			want := "listwatch: checkpoint " + state + ": removed or replaced by somebody else, while in use: leave it alone as long as this runs; the next run begins with what stands there, and prints everything again where that is nothing\n"
+			want := "listwatch: checkpoint " + state + ": removed or replaced by somebody else, while in use: do not change the file while listwatch runs; the next run continues from the new file, or prints everything if there is none\n"
 			if got := c.stderr.String(); got != want {
 				t.Errorf("stderr:\n%swant:\n%s", got, want)
 			}

@@ -42,7 +42,7 @@ func (s *session) explore(ctx context.Context, records chan<- record.Record, beg
 		ts, err := s.discover(ctx)
 		if err != nil {
 			if ctx.Err() == nil {
-				s.talk.Each("types", "cannot ask for new types: "+err.Error(), "not discovered", "err", printable.Line(err.Error()))
+				s.talk.Each("types", "new types cannot be requested: "+err.Error(), "not discovered", "err", printable.Line(err.Error()))
 			}
 			// other clusters have answered
 		}

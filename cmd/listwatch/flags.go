@@ -27,12 +27,12 @@ type printing struct {
 
 func (o *printing) register(f *pflag.FlagSet) {
 	f.StringVarP(&o.format, "output", "o", "", "print as "+strings.Join(print.FormatNames(), ", ")+"; default the server's columns")
-	f.StringVar(&o.template, "template", "", "use this expression for -o jsonpath, go-template and their like, where -o has none")
+	f.StringVar(&o.template, "template", "", "use this expression for -o jsonpath, go-template and similar formats, if -o has none")
 	f.BoolVar(&o.noHeaders, "no-headers", false, "print no headers above columns")
 	f.StringVar(&o.color, "color", "auto", "color the output: auto, always or never")
-	f.StringVar(&o.redact, "redact", "secrets", "leave out of output, checkpoints and hooks: secrets (the values of Secrets), env (those and the values of environment variables) or none")
+	f.StringVar(&o.redact, "redact", "secrets", "redact in output, checkpoints and hooks: secrets (the values of Secrets), env (those and the values of environment variables) or none")
 	f.BoolVar(&o.managed, "show-managed-fields", false, "keep metadata.managedFields; jsonpath, go-template and custom-columns always see them")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but why it ended")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing on stderr but why the program ended")
 	f.StringVar(&o.logFormat, "log-format", "text", "write messages to stderr as text or json")
 }
 

@@ -51,11 +51,11 @@ func listCommand(p *cli.Program) *cobra.Command {
 	o := &listFlags{}
 	cmd := &cobra.Command{
 		Use:   "list TYPE[.VERSION[.GROUP]][,TYPE...] [NAME...] | TYPE/NAME...",
-		Short: "List objects once, in the memory of one",
+		Short: "List objects once, in constant memory",
 
 		SuggestFor: []string{"get", "ls"},
-		Long: `List objects once. They are printed as they arrive, rows of a table in portions of
-500, so that a list of any length begins soon and takes little memory.`,
+		Long: `List objects once. The program prints them as they arrive, rows of a table in groups of
+500, so that the output begins soon and a list of any length takes little memory.`,
 		Example: `  listwatch list pods -A -o wide
   listwatch list deployments,services -l app=web
   listwatch list node/a -o yaml
@@ -73,8 +73,8 @@ func listCommand(p *cli.Program) *cobra.Command {
 	o.printing.register(f)
 	o.columns.Register(f)
 	o.columns.RegisterServer(f)
-	f.StringVar(&o.sortBy, "sort-by", "", "sort by a field, such as .metadata.creationTimestamp; all objects are held in memory for it")
-	f.BoolVar(&o.ignoreNotFound, "ignore-not-found", false, "end with exit code 0 where an object does not exist")
+	f.StringVar(&o.sortBy, "sort-by", "", "sort by a field, such as .metadata.creationTimestamp; this holds all objects in memory")
+	f.BoolVar(&o.ignoreNotFound, "ignore-not-found", false, "end with exit code 0 if an object does not exist")
 	o.past.Register(f)
 	o.connection.Register(f)
 	o.connection.Namespaces.Allow(f)

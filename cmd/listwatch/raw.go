@@ -25,7 +25,7 @@ func runRaw(p *cli.Program, cmd *cobra.Command, args []string, o *listFlags) err
 	u, err := url.Parse(o.raw)
 	switch {
 	case len(args) > 0:
-		return exit.Usage("--raw says what is asked for, and so does %q: give one", printable.Clip(args[0]))
+		return exit.Usage("--raw and %q both select what to print: give one", printable.Clip(args[0]))
 	case err != nil || u.Host != "" || !strings.HasPrefix(u.Path, "/"):
 		return exit.Usage("--raw %q: want a path, such as /readyz?verbose", printable.Clip(o.raw))
 	}

@@ -42,14 +42,15 @@ type replayFlags struct {
 	file      recording.File
 }
 
-const replayLong = `Play a recording of "listwatch record" again: the events, as watch prints them, at
-the pace at which they came. A recording has no columns: they are those of a server of
-this release, and of the definitions in the recording, with ages as they were then.
+const replayLong = `Play a recording of "listwatch record": print the events as watch does, at their
+original pace. A recording has no columns: the program prints those that a server of its
+Kubernetes version has, and those of the definitions in the recording, with the ages of
+that time.
 
 With --serve state, a fake API server goes through the recorded states: any client
-can list and watch it. With --serve script, requests get the answers that were
-recorded, in the same pieces and broken off at the same byte; that needs a
-recording of "listwatch record proxy". The URL is printed on stdout.`
+can list and watch it. With --serve script, requests get the recorded responses, in the
+same pieces and cut at the same byte; that requires a recording of "listwatch record
+proxy". The URL is printed on stdout.`
 
 func replayCommand(p *cli.Program) *cobra.Command {
 	o := &replayFlags{}
@@ -68,12 +69,12 @@ func replayCommand(p *cli.Program) *cobra.Command {
 	f.SortFlags = false
 	f.Float64Var(&o.speed, "speed", 1, "play this many times as fast as recorded")
 	f.BoolVar(&o.fast, "fast", false, "play without any waiting")
-	f.BoolVar(&o.step, "step", false, "play one entry with each line on stdin, N where the line is a number N, and the rest at its end")
-	f.StringVar(&o.file.As, "serve", "", "serve it instead: state (a server that goes through the states) or script (the recorded answers)")
+	f.BoolVar(&o.step, "step", false, "play one entry for each line on stdin, N entries for a line with the number N, and the rest at its end")
+	f.StringVar(&o.file.As, "serve", "", "serve the recording instead: state (a server that goes through the states) or script (the recorded responses)")
 	f.StringVar(&o.file.Listen, "listen", "127.0.0.1:0", "serve at this address and port, with --serve (0 = a free port)")
 	f.StringSliceVar(&o.file.AcceptHosts, "accept-host", nil, "accept requests to --serve that name this host, besides those of the loopback and IP addresses of this machine")
 	f.Int64Var(&o.file.MaxBytes, "max-bytes", 80<<20, "refuse a recording that takes more memory than this, in bytes, or a line that takes a quarter")
-	f.BoolVar(&o.info, "info", false, "print what is in the file, and end")
+	f.BoolVar(&o.info, "info", false, "print a summary of the file, and end")
 	o.reporting.registerWhich(f)
 	o.reporting.registerHow(f)
 	o.reporting.columns.RegisterServer(f)

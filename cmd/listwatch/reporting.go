@@ -34,7 +34,7 @@ type reporting struct {
 // registerWhich registers those that choose, registerHow those about what is printed.
 func (o *reporting) registerWhich(f *pflag.FlagSet) {
 	f.IntVar(&o.maxEvents, "max-events", 0, "end after this many events, with exit code 0")
-	f.StringSliceVar(&o.events, "events", nil, "print these only, such as ADDED,DELETED; ndjson also knows SYNCED, BOOKMARK, RELISTED, DISCONNECTED, RECONNECTED, ERROR, QUARANTINED")
+	f.StringSliceVar(&o.events, "events", nil, "print only these types of events, such as ADDED,DELETED; for ndjson also SYNCED, BOOKMARK, RELISTED, DISCONNECTED, RECONNECTED, ERROR, QUARANTINED")
 	f.BoolVar(&o.skipInitial, "skip-initial", false, "skip the objects of the first list; print only later changes")
 	f.BoolVar(&o.visible, "on-visible-change", false, "print a MODIFIED row only when a printed column has changed; ages do not count")
 	o.filtering.Register(f)
@@ -42,9 +42,9 @@ func (o *reporting) registerWhich(f *pflag.FlagSet) {
 }
 
 func (o *reporting) registerHow(f *pflag.FlagSet) {
-	f.BoolVar(&o.printing.eventColumn, "event-column", true, "print what happened to each object as the first column")
-	f.BoolVar(&o.watchEvents, "output-watch-events", false, "print events, not only their objects: {type, object} in json, yaml and to expressions, the event before each name")
-	f.BoolVar(&o.showOld, "show-old", false, "add the state before to MODIFIED, for -o ndjson and hooks: member old")
+	f.BoolVar(&o.printing.eventColumn, "event-column", true, "print the type of the event as the first column")
+	f.BoolVar(&o.watchEvents, "output-watch-events", false, "print events, not only their objects: {type, object} in json and yaml and as the input of expressions; for names, the type before each")
+	f.BoolVar(&o.showOld, "show-old", false, "add the previous state to MODIFIED as member old, for -o ndjson and hooks")
 	o.printing.register(f)
 	o.columns.Register(f)
 	o.columns.RegisterStamps(f)

@@ -65,7 +65,7 @@ func exitCode(p *cli.Program, cmd *cobra.Command, err error) int {
 func rootCommand(p *cli.Program) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "listwatch",
-		Short:         "Watch Kubernetes objects, and never go quiet",
+		Short:         "Watch Kubernetes objects without gaps",
 		Long:          help.Program(),
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -39,9 +39,9 @@ type tenant struct {
 
 // Errors of which one is the last line on stderr.
 var (
-	noRoomToAppend  = `listwatch: checkpoint STATE: write: no space left on device: make room where it goes: nothing is lost: the next run goes on at the last good point of the file, and prints again what came after it`
-	noRoomToCompact = `listwatch: checkpoint STATE: write \S+\.listwatch-\d+: no space left on device: make room where it goes: nothing is lost: the next run goes on at the last good point of the file, and prints again what came after it`
-	noInode         = `listwatch: checkpoint STATE: make a file beside it: open \S+\.listwatch-\d+: no space left on device: make room where it goes: nothing is lost: the next run goes on at the last good point of the file, and prints again what came after it`
+	noRoomToAppend  = `listwatch: checkpoint STATE: write: no space left on device: make room where it goes: nothing is lost: the next run continues from the last complete entry of the file, and prints later events again`
+	noRoomToCompact = `listwatch: checkpoint STATE: write \S+\.listwatch-\d+: no space left on device: make room where it goes: nothing is lost: the next run continues from the last complete entry of the file, and prints later events again`
+	noInode         = `listwatch: checkpoint STATE: make a file beside it: open \S+\.listwatch-\d+: no space left on device: make room where it goes: nothing is lost: the next run continues from the last complete entry of the file, and prints later events again`
 	noRoomAtStart   = `listwatch: checkpoint STATE: write(?: \S+\.listwatch-\d+)?: no space left on device: make room where it goes`
 	noRoomForLines  = `listwatch: write to stdout: no space left on device: make room where the output goes; the next run prints again what is not there in whole`
 	noRoomForBoth   = `listwatch: write to stdout: no space left on device: make room where the output goes; the next run may print some lines again: checkpoint STATE: write(?: \S+\.listwatch-\d+)?: no space left on device`

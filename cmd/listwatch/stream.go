@@ -95,7 +95,7 @@ func (s *stream[T]) begin() {
 	s.watcher.Store(watch.New(s.col, s.opts))
 }
 
-// contact is when the server was last heard from.
+// contact is when the server last sent anything.
 func (s *stream[T]) contact() time.Time {
 	if s.skipped.Load() {
 		return time.Now() // nothing is asked

@@ -55,14 +55,13 @@ type watchFlags struct {
 
 const watchLong = `Watch objects until stopped.
 
-A connection that breaks is resumed where it broke. When the server no longer has
-the history (410), everything is listed again and compared, and the differences
-are printed, deletions included.
+After a broken connection the watch resumes where it broke. If the server no longer has
+the history since then (410), the program lists all objects again, compares them with
+those that it knows, and prints the differences, deletions included.
 
-An event may be printed twice where a server repeats itself after a break with
-the history lost; states in between may be skipped then; a deletion never is,
-as long as the program runs. Where a type is not served any more, its objects are
-compared when it is served again.` + until.Help + hooking.Help
+After such a list an event may be printed again, and intermediate states may be missing.
+While the program runs, deletions are never missing. If the server stops serving a type,
+the program compares its objects when the type is served again.` + until.Help + hooking.Help
 
 func watchCommand(p *cli.Program) *cobra.Command {
 	o := &watchFlags{}
@@ -83,23 +82,23 @@ func watchCommand(p *cli.Program) *cobra.Command {
 	o.files.Register(f)
 	o.events.register(f)
 	f.StringVar(&o.list, "initial-list", "auto", "fetch the first state by: auto, paged or stream")
-	f.BoolVar(&o.watchOnly, "watch-only", false, "print only what happens from now on")
-	f.StringVar(&o.sinceRV, "since-rv", "", "print only what happened after this resourceVersion")
+	f.BoolVar(&o.watchOnly, "watch-only", false, "print only later events, without a first list")
+	f.StringVar(&o.sinceRV, "since-rv", "", "print only the events after this resourceVersion")
 	f.BoolVar(&o.once, "once", false, "end after the first list")
 	f.DurationVar(&o.exitAfter, "exit-after", 0, "end after this time, with exit code 0")
-	f.DurationVar(&o.timeout, "timeout", 0, "fail with exit code 4 if not at an end that was asked for by then")
+	f.DurationVar(&o.timeout, "timeout", 0, "fail with exit code 4 if the run has not reached its end (--until, --max-events, --once) after this time")
 	f.DurationVar(&o.idle, "idle-timeout", 3*time.Minute, "open a watch again after this silence, bookmarks included")
-	f.DurationVar(&o.held, "watch-timeout", 5*time.Minute, "ask the server to hold a watch open for this long; each time up to twice that, at random")
+	f.DurationVar(&o.held, "watch-timeout", 5*time.Minute, "ask the server to end each watch after this time, or up to twice that, at random")
 	f.IntVar(&o.maxFailures, "max-failures", -1, "give up after this many failures in a row (-1 = never)")
-	f.Int64Var(&o.memory, "memory", defaultMemory, "fail when the objects that are watched take more MiB than this")
+	f.Int64Var(&o.memory, "memory", defaultMemory, "fail when the watched objects take more MiB than this")
 	o.reporting.registerWhich(f)
-	f.DurationVar(&o.debounce, "debounce", 0, "wait this long for further changes of an object and print only the last; the oldest of more than 64 MiB is printed at once")
+	f.DurationVar(&o.debounce, "debounce", 0, "wait this long for further changes of an object, and print only the last one; if more than 64 MiB wait, print the oldest at once")
 	o.waiting.Register(f)
 	o.hooking.Register(f)
 	o.operating.Register(f)
 	o.checkpointing.register(f)
-	f.BoolVar(&o.live, "live", false, "show a table and keep it up to date in place, instead of a line for each event")
-	f.BoolVarP(&o.watching, "watch", "w", true, "do nothing: it is accepted because kubectl has it")
+	f.BoolVar(&o.live, "live", false, "show a table and update it in place, instead of a line for each event")
+	f.BoolVarP(&o.watching, "watch", "w", true, "have no effect; accepted because kubectl has this flag")
 	o.reporting.registerHow(f)
 	o.reporting.columns.RegisterServer(f)
 	f.String("sort-by", "", "")
@@ -133,9 +132,9 @@ func runWatch(p *cli.Program, cmd *cobra.Command, args []string, o *watchFlags) 
 	}
 	switch {
 	case w.Wish.Everything() && o.checkpointing.file != "":
-		return exit.Usage("--checkpoint goes on with the same types, and '*' may be others the next time: name them")
+		return exit.Usage("--checkpoint needs the same types in each run, and '*' may select others the next time: name them")
 	case w.Wish.Everything() && out.verdict != nil:
-		return exit.Usage("--until and --fail-on ask about all objects, and '*' may be of types that cannot be read: name the types")
+		return exit.Usage("--until and --fail-on need all objects, and '*' may include types that cannot be read: name the types")
 	}
 	t := p.Messages(o.reporting.printing.logFormat, o.reporting.printing.quiet)
 	defer t.Summary()
@@ -275,7 +274,7 @@ func (o *watchFlags) check(cmd *cobra.Command, p *cli.Program) (output, error) {
 	case o.checkpointing.file != "" && o.live:
 		return out, exit.Usage("--live shows all objects, and a run with --checkpoint may receive only the changes: give one of them")
 	case o.checkpointing.file != "" && out.verdict != nil:
-		return out, exit.Usage("--until and --fail-on ask about all objects, and a run with --checkpoint may receive only the changes: give one of them")
+		return out, exit.Usage("--until and --fail-on need all objects, and a run with --checkpoint may receive only the changes: give one of them")
 	case o.live && out.format.Name != "" && out.format.Name != "wide":
 		return out, exit.Usage("--live shows columns: it is for -o wide, or no -o")
 	case o.live && o.reporting.columns.Timestamps != "":
@@ -283,7 +282,7 @@ func (o *watchFlags) check(cmd *cobra.Command, p *cli.Program) (output, error) {
 	case o.live && (o.reporting.columns.Narrow || o.reporting.visible):
 		return out, exit.Usage("--live has a table for each type, and marks what changes: give neither --narrow nor --on-visible-change")
 	case o.live && o.once:
-		return out, exit.Usage("--live goes on, --once ends at once: give one")
+		return out, exit.Usage("--live continues, --once ends after the first list: give one")
 	case o.watchOnly && o.sinceRV != "":
 		return out, exit.Usage("--watch-only begins now, --since-rv in the past: give one")
 	case o.memory < 1 || o.memory > maxMemory:

@@ -29,8 +29,8 @@ type Filtering struct {
 }
 
 func (f *Filtering) Register(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.Where, "where", nil, `select the objects for which this jq expression is true, such as '.status.phase == "Failed"', as -l does: one that comes to match is ADDED, one that ceases to match DELETED; may be repeated`)
-	flags.StringArrayVar(&f.onChange, "on-change", nil, "print a MODIFIED event only when this JSONPath leads elsewhere than before, such as .spec.replicas; may be repeated")
+	flags.StringArrayVar(&f.Where, "where", nil, `select the objects for which this jq expression is true, such as '.status.phase == "Failed"', as -l does: an object that starts to match is ADDED, one that stops matching DELETED; may be repeated`)
+	flags.StringArrayVar(&f.onChange, "on-change", nil, "print a MODIFIED event only when the value at this JSONPath has changed, such as .spec.replicas; may be repeated")
 	flags.BoolVar(&f.changed, "changed-only", false, "print a MODIFIED event only when something besides --ignore-fields has changed")
 	flags.StringSliceVar(&f.ignore, "ignore-fields", ignored, "ignore changes of these fields in --changed-only and -o diff")
 	flags.StringSliceVar(&f.Exclude, "exclude-namespace", nil, "leave out the objects in these namespaces")
@@ -43,7 +43,7 @@ var ignored = []string{"metadata.managedFields", "metadata.resourceVersion"}
 // where something besides --ignore-fields differs.
 func (f *Filtering) RegisterChanges(flags *pflag.FlagSet) {
 	f.changed = true
-	flags.StringArrayVar(&f.onChange, "on-change", nil, "print a MODIFIED object only when this JSONPath leads elsewhere than before, such as .spec.replicas; may be repeated")
+	flags.StringArrayVar(&f.onChange, "on-change", nil, "print a MODIFIED object only when the value at this JSONPath has changed, such as .spec.replicas; may be repeated")
 	flags.StringSliceVar(&f.ignore, "ignore-fields", ignored, "ignore changes of these fields")
 }
 

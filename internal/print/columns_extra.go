@@ -39,18 +39,18 @@ type extraColumns struct {
 func (c *ColumnFlags) Register(f *pflag.FlagSet) {
 	f.BoolVar(&c.showLabels, "show-labels", false, "print all labels as the last column")
 	f.StringSliceVarP(&c.labelColumns, "label-columns", "L", nil, "print these labels as columns, such as app,tier; may be repeated")
-	f.BoolVar(&c.ShowKind, "show-kind", false, "print names as TYPE/NAME also where there is one type")
+	f.BoolVar(&c.ShowKind, "show-kind", false, "print names as TYPE/NAME even if there is only one type")
 	f.BoolVar(&c.Narrow, "narrow", false, "print all types under one header: NAME, as TYPE/NAME, STATUS and AGE")
 }
 
 // RegisterServer is for what asks a server.
 func (c *ColumnFlags) RegisterServer(f *pflag.FlagSet) {
-	f.BoolVar(&c.serverPrint, "server-print", true, "print the columns that the server defines; with false NAME and AGE")
+	f.BoolVar(&c.serverPrint, "server-print", true, "print the columns that the server defines; if false, NAME and AGE")
 }
 
 // RegisterStamps registers the flags of commands that print events.
 func (c *ColumnFlags) RegisterStamps(f *pflag.FlagSet) {
-	f.StringVarP(&c.Timestamps, "timestamps", "t", "", "begin each line with the time of its event: "+strings.Join(StampStyles, ", ")+"; the value is given by =, as in -t=time")
+	f.StringVarP(&c.Timestamps, "timestamps", "t", "", "begin each line with the time of its event: "+strings.Join(StampStyles, ", ")+"; give the value with =, as in -t=time")
 	f.Lookup("timestamps").NoOptDefVal = StampStyles[0]
 }
 

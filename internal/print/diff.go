@@ -35,13 +35,13 @@ var DiffStyles = []string{"unified", "paths", "merge-patch", "json-patch"}
 
 func (d *Diffing) Register(f *pflag.FlagSet) {
 	d.RegisterStyle(f)
-	f.StringVar(&d.against, "diff-against", "previous", "compare in -o diff with: the previous state, or the first that was seen")
+	f.StringVar(&d.against, "diff-against", "previous", "compare in -o diff with the previous state, or with the first one that was seen: previous or first")
 }
 
 // RegisterStyle registers those that do not say what is compared.
 func (d *Diffing) RegisterStyle(f *pflag.FlagSet) {
 	d.against = "previous"
-	f.StringVar(&d.style, "diff", "", "show changes in -o diff as: "+strings.Join(DiffStyles, ", ")+"; the last two are also for -o ndjson, as member patch")
+	f.StringVar(&d.style, "diff", "", "show changes in -o diff as: "+strings.Join(DiffStyles, ", ")+"; the last two also apply to -o ndjson, as member patch")
 	f.IntVar(&d.context, "context-lines", 3, "print this many lines around a change in -o diff")
 }
 

@@ -21,7 +21,7 @@ func (s *Selection) Register(f *pflag.FlagSet) {
 	f.BoolVarP(&s.All, "all-namespaces", "A", false, "read all namespaces")
 	f.StringVarP(&s.labels, "selector", "l", "", "select by labels, such as app=web,tier!=db")
 	f.StringVar(&s.fields, "field-selector", "", "select by fields, such as status.phase=Running")
-	f.IntVar(&s.chunk, "chunk-size", 500, "ask for pages of this many objects (0 = all in one)")
+	f.IntVar(&s.chunk, "chunk-size", 500, "request lists in pages of this many objects (0 = in one page)")
 }
 
 func (s *Selection) Parse() (err error) {

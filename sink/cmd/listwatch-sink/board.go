@@ -119,7 +119,7 @@ var (
 	aheadDesc = prometheus.NewDesc("listwatch_sink_lag_revisions", "Revisions between the newest event and the position.", []string{"resource", "shard"}, nil)
 	liveDesc  = prometheus.NewDesc("listwatch_sink_live", "1 if the table is complete and commits succeed.", []string{"resource", "shard"}, nil)
 	pauseDesc = prometheus.NewDesc("listwatch_sink_paused", "1 if the scope is paused by listwatch-sink pause.", []string{"resource", "shard"}, nil)
-	aliveDesc = prometheus.NewDesc("listwatch_sink_contact_seconds", "Time since the API server was last heard from.", []string{"resource", "shard"}, nil)
+	aliveDesc = prometheus.NewDesc("listwatch_sink_contact_seconds", "Seconds since the API server last sent anything.", []string{"resource", "shard"}, nil)
 )
 
 // Describe sends the metrics that are read from the Runners.

@@ -29,20 +29,20 @@ type authFlags struct {
 	logFormat  string
 }
 
-const authLong = `Check, step by step, whether the cluster can be reached and what may be listed
-and watched there: what was read, who we are for the server, and where it fails,
-with what to do about it. A credential is never printed.
+const authLong = `Check, step by step, whether the cluster can be reached and which types may be listed
+and watched: print the files that were read, the user that the server sees, the step
+that fails, and what to do about it. Credentials are never printed.
 
-Types and names are given as for watch. Without any, all types that the server
-can list and watch are asked about, and summed up.
+Types and names are given as for watch. Without any, all types that the server can list
+and watch are checked, and summarized.
 
-Exit codes: 0 if all that was asked for may be listed and watched (without types:
-if anything may), 1 if not, 2 for wrong usage or configuration.`
+Exit codes: 0 if all given types may be listed and watched (without types: if any type
+may), 1 if not, 2 for wrong usage or configuration.`
 
 func Command(p *cli.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "auth",
-		Short: "Look at credentials and permissions",
+		Short: "Check credentials and permissions",
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -70,7 +70,7 @@ func authCheckCommand(p *cli.Program) *cobra.Command {
 	f.SortFlags = false
 	f.BoolVarP(&o.all, "all-namespaces", "A", false, "read all namespaces")
 	f.StringVarP(&o.output, "output", "o", "", "print json, or nothing for text")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing but why it failed, on stderr")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "print only the failure, on stderr")
 	f.StringVar(&o.logFormat, "log-format", "text", "write messages to stderr as text or json")
 	o.connection.Register(f)
 	complete.Objects(p, cmd, &o.connection)

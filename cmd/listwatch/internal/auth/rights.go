@@ -68,7 +68,7 @@ func (c *check) targets(ctx context.Context) ([]target.Target, error) {
 		}
 	}
 	if more > 0 {
-		step.warn(fmt.Sprintf("the server has %s more, which were not asked about: name those that matter", printable.Count(more, "type")))
+		step.warn(fmt.Sprintf("the server has %s more, which were not checked: name those that matter", printable.Count(more, "type")))
 	}
 	return targets, nil
 }

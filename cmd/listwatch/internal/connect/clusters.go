@@ -47,7 +47,7 @@ func (l *contextList) Set(s string) error {
 // AllowClusters lets f's --context name several.
 func (c *Flags) AllowClusters(f *pflag.FlagSet) {
 	c.contexts.many = true
-	f.Lookup("context").Usage = "use this context of the kubeconfig, or several: a,b; may be repeated; the clusters are read together"
+	f.Lookup("context").Usage = "use this context of the kubeconfig, or several: a,b; may be repeated; clusters are read together"
 }
 
 // Cluster is one of the clusters of a run.

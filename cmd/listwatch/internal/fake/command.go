@@ -38,7 +38,7 @@ func Command(p *cli.Program) *cobra.Command {
 func faultsCommand(p *cli.Program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "faults",
-		Short: "Explain how faults are written in a file for fake serve --faults",
+		Short: "Explain the syntax of the file of fake serve --faults",
 		Args:  cli.NoArgs(""),
 		RunE:  func(*cobra.Command, []string) error { return p.Put(faults.Help()) },
 	}
@@ -58,10 +58,10 @@ type serverFlags struct {
 func (o *serverFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "serve at this address and port (0 = a free port)")
 	f.StringSliceVar(&o.acceptHosts, "accept-host", nil, "accept requests that name this host, besides those of the loopback and, with another --listen, IP addresses")
-	f.BoolVar(&o.tls, "tls", false, "serve https, with a CA of its own that is in the kubeconfig")
+	f.BoolVar(&o.tls, "tls", false, "serve https, with its own CA, which the kubeconfig contains")
 	f.StringVar(&o.token, "token", "", "require this bearer token (default none)")
 	f.StringVar(&o.kubeconfig, "kubeconfig-out", "", "write a kubeconfig for this server to this file")
-	f.Uint64Var(&o.seed, "seed", 0, "choose names, UIDs, delays and random faults by this number")
+	f.Uint64Var(&o.seed, "seed", 0, "use this seed for names, UIDs, delays and random faults")
 }
 
 // check refuses flags that make no sense.
@@ -100,7 +100,7 @@ type talkFlags struct {
 }
 
 func (o *talkFlags) register(f *pflag.FlagSet) {
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but why it ended")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing on stderr but why the program ended")
 	f.StringVar(&o.format, "log-format", "text", "write messages to stderr as text or json")
 }
 

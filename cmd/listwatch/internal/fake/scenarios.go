@@ -29,7 +29,7 @@ func scenariosCommand(p *cli.Program) *cobra.Command {
 			return listScenarios(p, output)
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", output, "print them as text, or as json, one on each line")
+	cmd.Flags().StringVarP(&output, "output", "o", output, "print them as text, or as json, one per line")
 	complete.Values(cmd, nil)
 	return cmd
 }

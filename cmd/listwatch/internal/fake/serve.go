@@ -36,12 +36,12 @@ type serveFlags struct {
 }
 
 const serveLong = `Serve a fake Kubernetes API until stopped: LIST, WATCH, writes, patches,
-CustomResourceDefinitions and garbage collection, from memory. It prints its URL
-on stdout once it is ready.
+CustomResourceDefinitions and garbage collection, from memory. The program prints the
+URL on stdout when the server is ready.
 
-It is for tests and trying things out: what is in it is gone when it ends, unless
---save is given. With --simulate, workloads get pods that start and become ready.
-With --faults or --random-faults it misbehaves on purpose.`
+The server is for tests and experiments: it does not keep its objects when it ends,
+except with --save. With --simulate, workloads get pods that start and become ready.
+With --faults or --random-faults the server has faults.`
 
 func serveCommand(p *cli.Program) *cobra.Command {
 	o := &serveFlags{}
@@ -59,13 +59,13 @@ func serveCommand(p *cli.Program) *cobra.Command {
 	f.SortFlags = false
 	o.server.register(f)
 	f.StringArrayVarP(&o.files, "filename", "f", nil, "begin with these objects: a YAML or JSON file, a folder of them, or - for stdin; may be repeated")
-	f.StringVar(&o.save, "save", "", "load objects from this file at the start, and keep them in it")
-	f.BoolVar(&o.simulate, "simulate", false, "play controllers, scheduler and kubelets, without containers")
-	f.IntVar(&o.nodes, "nodes", 3, "play this many nodes under --simulate")
-	f.Float64Var(&o.churn, "churn", 0, "restart this many pods a second under --simulate")
-	f.StringVar(&o.faults, "faults", "", "read faults from this file, one a line; - for stdin; \"listwatch fake faults\" explains how they are written")
-	f.BoolVar(&o.randomFaults, "random-faults", false, "misbehave at random, by --seed")
-	f.BoolVar(&o.namespaces, "enforce-namespaces", true, "refuse objects in namespaces that do not exist, and delete what is in a namespace with it")
+	f.StringVar(&o.save, "save", "", "load the objects from this file at the start, and write them to it again")
+	f.BoolVar(&o.simulate, "simulate", false, "simulate controllers, scheduler and kubelets, without containers")
+	f.IntVar(&o.nodes, "nodes", 3, "simulate this many nodes, with --simulate")
+	f.Float64Var(&o.churn, "churn", 0, "restart this many pods per second, with --simulate")
+	f.StringVar(&o.faults, "faults", "", "read faults from this file, one per line; - for stdin; \"listwatch fake faults\" explains the syntax")
+	f.BoolVar(&o.randomFaults, "random-faults", false, "inject random faults, which --seed determines")
+	f.BoolVar(&o.namespaces, "enforce-namespaces", true, "refuse objects in namespaces that do not exist, and delete the objects of a namespace with it")
 	o.server.talk.register(f)
 	complete.Values(cmd, nil)
 	return cmd

@@ -27,25 +27,26 @@ type testFlags struct {
 	output      string
 }
 
-const testLong = `Test a client of the Kubernetes API, in any language, by scenarios: a server that
-misbehaves in one way each, and a verdict on what the client did. Scenarios are
-given by name or by pattern, such as 'gone/*'; without any, all are played.
-"listwatch fake scenarios" lists them.
+const testLong = `Test a client of the Kubernetes API, in any language, by scenarios. In each scenario
+the server has one fault, and the program prints a verdict on the client's behaviour.
+Scenarios are selected by name or by pattern, such as 'gone/*'; by default all are
+played. "listwatch fake scenarios" lists them.
 
-The client is given after --: it is started for each scenario, with KUBECONFIG,
+The program starts the client after -- once for each scenario, with KUBECONFIG,
 LISTWATCH_URL, LISTWATCH_CA_FILE (empty over http) and LISTWATCH_SCENARIO in its
-environment, follows ConfigMaps, and is ended by SIGTERM. Without a client, one
-scenario is served to the client that you start, and its verdict printed.
+environment, and ends it by SIGTERM. The client must follow ConfigMaps. Without a client
+after --, the program serves one scenario to a client that you start, and prints its
+verdict.
 
-The exit code is 0 if the client passed all scenarios. A scenario about what the
-client does not use, such as streaming lists, is "not exercised", which counts as
-a failure without --allow-not-exercised.`
+The exit code is 0 if the client passed all scenarios. A scenario of a feature that the
+client does not use, such as streaming lists, is "not exercised". That counts as a
+failure, except with --allow-not-exercised.`
 
 func testCommand(p *cli.Program) *cobra.Command {
 	o := &testFlags{}
 	cmd := &cobra.Command{
 		Use:   "test [flags] [SCENARIO...] -- CLIENT [ARG...] | [flags] SCENARIO",
-		Short: "Test a client by a server that misbehaves",
+		Short: "Test a client with a faulty server",
 		Long:  testLong,
 		Example: `  listwatch fake test -- node client.js
   listwatch fake test 'gone/*' tcp/reset -- node client.js
@@ -62,8 +63,8 @@ func testCommand(p *cli.Program) *cobra.Command {
 	f.SortFlags = false
 	o.server.register(f)
 	f.IntVar(&o.parallel, "parallel", 8, "play this many scenarios at once, with a client after --")
-	f.BoolVar(&o.allowUnused, "allow-not-exercised", false, "end with exit code 0 though scenarios were not exercised, with a client after --")
-	f.StringVarP(&o.output, "output", "o", "text", "print verdicts as text, or as json, one on each line")
+	f.BoolVar(&o.allowUnused, "allow-not-exercised", false, "end with exit code 0 even if scenarios were not exercised, with a client after --")
+	f.StringVarP(&o.output, "output", "o", "text", "print verdicts as text, or as json, one per line")
 	o.server.talk.register(f)
 	complete.Values(cmd, nil)
 	return cmd

@@ -22,36 +22,36 @@ type ExitCode struct {
 
 // ExitCodes are all exit codes, for help, man pages and explain-exit.
 var ExitCodes = []ExitCode{
-	{0, "the end that was asked for",
-		"It ended as it was asked to: by --once, --exit-after, --max-events or --until, or what was to be printed is printed. It is never 0 because a server closed a stream.",
+	{0, "a requested end",
+		"The program ended as --once, --exit-after, --max-events or --until request, or it has printed everything. A server that closes a stream never causes exit code 0.",
 		"Nothing."},
 	{exit.CodeFailed, "a failure",
-		"Something failed that could not be mended: the server refused the first request or was not there at the start (a run that goes on from a --checkpoint waits for it), --max-failures or --max-staleness was exceeded, stdout could not be written, a port was in use. An interruption later on is no such failure: it is waited for.",
-		`Read the last line of stderr. If it is about who you are or what you may do: "listwatch auth check". If the server was not there: start it again until it is, as systemd does by Restart=on-failure, and Kubernetes by itself; with --checkpoint nothing is missed meanwhile.`},
+		"The program could not continue: the server refused the first request or could not be reached at the start (a run that continues from a --checkpoint waits for the server), --max-failures or --max-staleness was exceeded, stdout could not be written, or a port was in use. A later interruption is no such failure: the program waits and retries.",
+		`Read the last line of stderr. If it is about credentials or permissions, run "listwatch auth check". If the server could not be reached, start the program again until it can, as systemd does with Restart=on-failure, and Kubernetes by default. With --checkpoint no change is lost meanwhile.`},
 	{exit.CodeUsage, "wrong usage or configuration",
-		"The arguments, the flags or the kubeconfig make no sense; nothing was asked of the server's objects.",
-		`Read the last line of stderr, and "listwatch COMMAND --help". To start it again without a change is of no use.`},
+		"An argument, a flag or the kubeconfig is invalid. No object was requested.",
+		`Read the last line of stderr, and "listwatch COMMAND --help". The same command fails again.`},
 	{exit.CodeMatched, "--fail-on was met",
 		"A condition of --fail-on became true before those of --until did.",
-		"The line on stderr says which condition, and of which object."},
-	{exit.CodeTimeout, "--timeout was over",
-		"What was asked for by --until, --max-events or --once did not happen within --timeout.",
-		"The line on stderr says what was missing. Give more time, or look at the objects."},
+		"The last line of stderr names the condition and the object."},
+	{exit.CodeTimeout, "--timeout has passed",
+		"The end that --until, --max-events or --once requests did not occur within --timeout.",
+		"The last line of stderr says what was missing. Give more time, or look at the objects."},
 	{exit.CodeHooks, "too many hooks failed",
-		"More hooks than --exec-max-errors allows, commands after -- or of --exec, failed for good, that is after their retries.",
-		"Stderr says how the hooks ended. Mend the command, or allow more by --exec-max-errors, of which -1 is any number."},
-	{exit.CodeForeign, "the checkpoint is of something else",
-		"The file of --checkpoint was written for another cluster, other types, namespaces or selectors. To go on from it would lose events without a word.",
+		"More hooks than --exec-max-errors allows failed, retries included. Hooks are the commands after -- or of --exec, and the requests of --webhook.",
+		"Stderr says how the hooks ended. Fix the command, or allow more failures by --exec-max-errors (-1 = any number)."},
+	{exit.CodeForeign, "the checkpoint is of another watch",
+		"The file of --checkpoint was written for another cluster, other types, namespaces or selectors. Continuing from it would lose events silently.",
 		"Give the flags with which it was written, or another file; or start over with --reset-checkpoint."},
-	{129, "SIGHUP", "It was stopped by SIGHUP: its terminal was closed, or the connection to the machine was.",
-		"Nothing; or start it by nohup(1), under which it goes on."},
+	{129, "SIGHUP", "It was stopped by SIGHUP: the terminal or the connection to the machine was closed.",
+		"Nothing. To continue after the terminal is closed, start it by nohup(1)."},
 	{130, "SIGINT", "It was stopped by SIGINT, usually Ctrl-C.", "Nothing."},
-	{137, "SIGKILL; not by itself",
-		"Somebody killed it without warning. In a pod it is mostly the limit of memory (OOMKilled), or a stop that took longer than the grace period.",
-		`"kubectl describe pod" says which; give more memory, or watch less: with a selector, or one namespace.`},
+	{137, "SIGKILL, from outside",
+		"Another process or the kernel killed it. In a pod the cause is mostly the limit of memory (OOMKilled), or a stop that took longer than the grace period.",
+		`"kubectl describe pod" shows the cause. Give more memory, or watch fewer objects: with a selector, or in one namespace.`},
 	{exit.CodePipe, "stdout was closed",
-		"Whoever read its output has ended, as head(1) does after some lines.",
-		"Nothing, if that is what was meant; else look why the reader ended."},
+		"The reader of its output has ended, as head(1) does after some lines.",
+		"Nothing, if that was intended; otherwise find out why the reader ended."},
 	{143, "SIGTERM", "It was stopped by SIGTERM, as by kill(1), systemd or Kubernetes.", "Nothing."},
 }
 
@@ -73,7 +73,7 @@ func ExplainExitCommand(p *cli.Program) *cobra.Command {
 	return &cobra.Command{
 		Use:                   "explain-exit [CODE]",
 		Short:                 "Say what an exit code means, and what to do",
-		Long:                  "Say what an exit code means, and what to do; all of them without CODE.",
+		Long:                  "Say what an exit code means, and what to do. Without CODE, explain all of them.",
 		Example:               "  listwatch watch pods --once > pods; listwatch explain-exit $?",
 		DisableFlagsInUseLine: true,
 		ValidArgs:             codes,
@@ -99,7 +99,7 @@ func ExplainExitCommand(p *cli.Program) *cobra.Command {
 				}
 			}
 			if n > 128 && n <= 192 {
-				e := ExitCode{n, fmt.Sprintf("signal %d; not by itself", n-128), fmt.Sprintf("The process was ended by signal %d.", n-128), "Look who sent it."}
+				e := ExitCode{n, fmt.Sprintf("signal %d, from outside", n-128), fmt.Sprintf("The process was ended by signal %d.", n-128), "Find out what sent it."}
 				return p.Put(e.explain())
 			}
 			return exit.Usage("%d is no exit code of listwatch, which has %s; a shell has 126 and 127 for a program that it could not start", n, exitCodes())

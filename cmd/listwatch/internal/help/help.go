@@ -15,14 +15,14 @@ const Width = 80
 
 // Program is the help of the program.
 func Program() string {
-	return `Watch Kubernetes objects, and never go quiet: a connection that breaks is
-resumed where it broke, an expired history is listed again and compared, and what
-was deleted meanwhile is printed too.
+	return `Watch Kubernetes objects without gaps. After a broken connection the watch
+resumes where it broke. After an expired history it lists again and prints the
+differences, deletions included.
 
-Stdout is data, stderr is talk. Exit codes:
+Data is printed on stdout, messages on stderr. Exit codes:
 
 ` + exitTable() + `
-"listwatch explain-exit CODE" says more about one.`
+"listwatch explain-exit CODE" explains a code.`
 }
 
 // Usage is what follows a command's description in --help.
@@ -52,10 +52,10 @@ func Usage(cmd *cobra.Command) error {
 		}
 	}
 	if shared {
-		fmt.Fprint(w, "\n\"listwatch options\" explains the flags that say which cluster and as whom.\n")
+		fmt.Fprint(w, "\n\"listwatch options\" explains the flags that select the cluster and the credentials.\n")
 	}
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(w, "\n\"%s COMMAND --help\" says more about one of them.\n", cmd.CommandPath())
+		fmt.Fprintf(w, "\n\"%s COMMAND --help\" explains a command.\n", cmd.CommandPath())
 	}
 	return nil
 }

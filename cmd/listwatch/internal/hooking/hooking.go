@@ -44,51 +44,54 @@ type Flags struct {
 // Help is the part of a help text that is about hooks.
 const Help = `
 
-Hooks: a command after --, or --exec, is run for each event that the filters keep.
-For the objects of a first list, which existed before, it is run with --exec-initial.
-Where a type or a cluster is found after the start, its objects that the server created
-since then are new.
-It gets the line that -o ndjson prints (without --diff) on standard input, and in its
-environment LISTWATCH_EVENT, _CLUSTER, _NAMESPACE, _NAME, _KIND, _API_VERSION, _RESOURCE,
-_UID, _RV, _INITIAL, _SYNTHETIC and _SEQ. What it prints goes to stderr, line by line
-behind the name of the object; rows are printed as ever, and not with -o none.
-Several run at once, but one after another for one object; an event that
-waits is replaced by a newer one of its object, but a deletion not by what
-happens to a namesake. A run is tried again unless its exit code is 0. A run that
-is killed is killed with its process group; what it leaves in the background when
-it ends by itself goes on.
-When events come faster than hooks run, and cannot replace one another, reading
-from the server stops until there is room (1024 events, or 32 MiB), and it may close a watch
-that is slow, which is resumed or listed again.
-An end that was asked for lets all hooks run. A signal, --timeout or a failure drops
-the waiting ones and gives those that run --exec-grace; a second SIGINT or SIGTERM
-kills them at once. After kill -9 of listwatch those that run go on: the line on their
-standard input may be cut, and what they print is lost and may end them (SIGPIPE). With
---checkpoint-policy after-hook the next run repeats their events, perhaps beside them;
-with after-print it does not repeat an event that the checkpoint has.
---webhook posts each event as a CloudEvent instead, with the object as data; a batch in
-one request. An answer other than 2xx, a redirect too, is a failure, which is tried again.
-The id of a state, and of a deletion, is the same each time it is posted.`
+Hooks: the command after --, or of --exec, runs for each event that the filters select.
+For the objects of the first list it runs only with --exec-initial. If a type or a
+cluster is found after the start, objects that were created after the start of the run
+count as new.
+The command gets the line of -o ndjson (without --diff) on standard input, and the
+variables LISTWATCH_EVENT, _CLUSTER, _NAMESPACE, _NAME, _KIND, _API_VERSION, _RESOURCE,
+_UID, _RV, _INITIAL, _SYNTHETIC and _SEQ. Its output is printed on stderr, each line after
+the name of the object. Rows are printed on stdout as usual; -o none prints none.
+
+Several hooks run at once, but only one for each object. A newer event replaces a
+waiting one of the same object; a waiting deletion is not replaced by events of a new
+object with the same name. A run whose exit code is not 0 is repeated. To kill a run
+kills its process group; processes that a run leaves in the background continue.
+If events that cannot replace one another arrive faster than hooks run, the program
+stops reading at 1024 events or 32 MiB until there is room. The server may then close
+the watch; the program resumes it or lists again.
+
+A requested end waits until all hooks have run. After a signal, --timeout or a failure
+waiting events are dropped, and running hooks may continue for --exec-grace; a second
+SIGINT or SIGTERM kills them at once. After kill -9 of listwatch running hooks
+continue: the line on their standard input may be incomplete, and their output is lost
+and may end them (SIGPIPE). With --checkpoint-policy after-hook the next run repeats
+their events, perhaps at the same time; with after-print it does not repeat events that
+are in the checkpoint.
+
+--webhook posts each event as a CloudEvent instead, with the object as data, and a batch
+as one request. A response other than 2xx, redirects included, is a failure and is
+retried. The id of a state, and of a deletion, is the same in each post.`
 
 // Register adds the flags.
 func (h *Flags) Register(f *pflag.FlagSet) {
 	f.StringVar(&h.exec, "exec", "", "run this by sh -c for each event, instead of a command after --")
 	f.StringVar(&h.webhook, "webhook", "", "post a CloudEvent to this https URL for each event, instead of running a command")
-	f.BoolVar(&h.plain, "webhook-allow-http", false, "let --webhook be an http URL of another machine: everybody in between can read the objects")
+	f.BoolVar(&h.plain, "webhook-allow-http", false, "permit an http URL of another host in --webhook: anyone on the network path can read the objects")
 	f.StringArrayVar(&h.delete, "exec-delete", nil, "run this command for DELETED instead; repeat it for each argument")
-	f.StringVar(&h.input, "exec-input", "stdin", "give a hook the record by: stdin, file (named in LISTWATCH_FILE), args (the last one) or none")
-	f.StringSliceVar(&h.on, "exec-on", nil, "run hooks for these types only, as --events has them; default ADDED,MODIFIED,DELETED as far as --events prints them")
-	f.BoolVar(&h.Initial, "exec-initial", false, "run hooks for the objects of the first list of each type, too")
-	f.IntVar(&h.concurrency, "exec-concurrency", 4, "run so many hooks at once, each for another object")
-	f.StringVar(&h.coalesce, "exec-coalesce", "latest", "keep of one object: latest (only the newest event waits) or none (each event is run, in order)")
-	f.StringVar(&h.batch, "exec-batch", "", "run once for several records, N/D: up to N records, or those that came within D, a line each; LISTWATCH_EVENT is BATCH, with LISTWATCH_COUNT")
+	f.StringVar(&h.input, "exec-input", "stdin", "pass the record to a hook by: stdin, file (named in LISTWATCH_FILE), args (as the last one) or none")
+	f.StringSliceVar(&h.on, "exec-on", nil, "run hooks only for these types of events; default those of ADDED,MODIFIED,DELETED that --events prints")
+	f.BoolVar(&h.Initial, "exec-initial", false, "run hooks also for the objects of the first list of each type")
+	f.IntVar(&h.concurrency, "exec-concurrency", 4, "run at most this many hooks at once, each for another object")
+	f.StringVar(&h.coalesce, "exec-coalesce", "latest", "keep waiting events of an object: latest (only the newest) or none (all of them, in order; none is merged)")
+	f.StringVar(&h.batch, "exec-batch", "", "run a hook for several records, N/D: up to N, or those that arrive within D, one per line; LISTWATCH_EVENT is BATCH, LISTWATCH_COUNT their number")
 	f.DurationVar(&h.timeout, "exec-timeout", 0, "kill a hook that takes longer (0 = never; for --webhook 30s)")
-	f.IntVar(&h.retries, "exec-retries", 5, "run a failed hook again so many times")
-	f.StringVar(&h.backoff, "exec-backoff", "1s..5m", "wait so long before the first retry, and at most; it doubles, and is up to half of it less at random")
-	f.StringVar(&h.rate, "exec-rate", "", "limit the runs, R/B: at most R a second, and B at once")
-	f.IntVar(&h.maxErrors, "exec-max-errors", -1, "end with exit code 5 when more hooks than this, in all, have failed for good (-1 = never)")
-	f.BoolVar(&h.dryRun, "exec-dry-run", false, "say on stderr what would be run")
-	f.DurationVar(&h.grace, "exec-grace", 5*time.Second, "let hooks run on for this long after SIGINT, SIGTERM or SIGHUP")
+	f.IntVar(&h.retries, "exec-retries", 5, "run a failed hook again at most this many times")
+	f.StringVar(&h.backoff, "exec-backoff", "1s..5m", "wait FIRST..MAX before retries: the delay starts at FIRST, doubles up to MAX, and is at random up to a half shorter")
+	f.StringVar(&h.rate, "exec-rate", "", "limit the runs, R/B: at most R per second, with bursts of B")
+	f.IntVar(&h.maxErrors, "exec-max-errors", -1, "end with exit code 5 when more hooks than this have failed after all retries (-1 = never)")
+	f.BoolVar(&h.dryRun, "exec-dry-run", false, "print on stderr what would run, and run nothing")
+	f.DurationVar(&h.grace, "exec-grace", 5*time.Second, "let running hooks continue for this long after SIGINT, SIGTERM or SIGHUP")
 }
 
 // hookFlags make no sense without a hook.

@@ -61,12 +61,13 @@ func Command(p *cli.Program) *cobra.Command {
 		Use:   "ui [TYPE...]",
 		Short: "Show the cluster live in a browser, with its past",
 		Long: `Serve a page that shows the cluster live: lists with the server's columns, objects
-with their history, what changed when, and where something was not seen. It reads
-only, and shows no values of Secrets.
+with their history, the changes with their times, and the times that were not observed.
+The page cannot change the cluster, and does not show the values of Secrets.
 
-The link that is printed on stderr lets one browser in; Enter prints another one.
-Types that are given are watched always, as pods, workloads, nodes and events are;
-others are while somebody looks at them. --history keeps their states on disk.`,
+The link on stderr opens the page in one browser; press Enter for another link.
+Pods, workloads, nodes, events and the given types are always watched; other types are
+watched while a page shows them. --history keeps the states of the types that are always
+watched on disk.`,
 		Example: `  listwatch ui
   listwatch ui --history ~/history/prod
   listwatch ui --recording incident.lwrec.ndjson.gz
@@ -77,18 +78,18 @@ others are while somebody looks at them. --history keeps their states on disk.`,
 	f := cmd.Flags()
 	f.SortFlags = false
 	o.serving.Register(f)
-	f.StringVar(&o.recording, "recording", "", "show this recording of listwatch record in place of a cluster")
-	f.StringVar(&o.history, "history", "", "keep in this folder the states of types that are watched always, for the next run; values of Secrets are not kept")
-	f.Int64Var(&o.disk, "history-size", 1024, "keep at most so many MiB of files in --history")
+	f.StringVar(&o.recording, "recording", "", "show this recording of listwatch record, not a cluster")
+	f.StringVar(&o.history, "history", "", "keep the states of the types that are always watched in this folder, for the next run, without the values of Secrets")
+	f.Int64Var(&o.disk, "history-size", 1024, "keep at most this many MiB of files in --history")
 	f.DurationVar(&o.age, "history-age", 7*24*time.Hour, "keep states in --history for this long")
-	f.StringVar(&o.basePath, "base-path", "", "serve the page below this path of a proxy, such as /live; the proxy may pass it on or remove it, and must pass on the Host of requests")
-	f.StringVar(&o.auth, "auth", "token", "let in: token (who has the link that is printed) or token-review (who has a token of the cluster, and sees what SubjectAccessReview allows; behind TLS)")
-	f.StringSliceVar(&o.audiences, "audience", nil, "require this audience of tokens under --auth token-review (default that of the server)")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing on stderr but the link and why it ended")
+	f.StringVar(&o.basePath, "base-path", "", "serve the page behind a proxy under this path, such as /live; the proxy may keep or remove the path, and must keep the Host header")
+	f.StringVar(&o.auth, "auth", "token", "admit: token (browsers with the printed link) or token-review (people with a token of the cluster, who see what SubjectAccessReview allows; only behind TLS)")
+	f.StringSliceVar(&o.audiences, "audience", nil, "require this audience in the tokens of --auth token-review (default that of the server)")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing on stderr but the link and why the program ended")
 	f.StringVar(&o.logFormat, "log-format", "text", "write messages to stderr as text or json")
 	o.connection.Register(f)
 	o.connection.AllowClusters(f)
-	f.Lookup("context").Usage = "use this context of the kubeconfig, or several: a,b; may be repeated; each has a page, which switches to the others"
+	f.Lookup("context").Usage = "use this context of the kubeconfig, or several: a,b; may be repeated; each cluster has a page, with links to the others"
 	complete.Objects(p, cmd, &o.connection)
 	return cmd
 }
@@ -98,8 +99,8 @@ func (o *Serving) Register(f *pflag.FlagSet) {
 	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "serve the page at this address and port (0 = a free port)")
 	f.StringSliceVar(&o.acceptHosts, "accept-host", nil, "accept requests that name this host, besides those of the loopback and, with another --listen, IP addresses")
 	f.BoolVar(&o.browser, "open", false, "open the page in a browser")
-	f.Int64Var(&o.memory, "memory", 256, "keep at most so many MiB of objects of each cluster")
-	f.Int64Var(&o.history, "history-memory", 64, "keep at most so many MiB of earlier states of each cluster")
+	f.Int64Var(&o.memory, "memory", 256, "keep at most this many MiB of objects of each cluster")
+	f.Int64Var(&o.history, "history-memory", 64, "keep at most this many MiB of earlier states of each cluster")
 }
 
 func run(p *cli.Program, cmd *cobra.Command, names []string, o *flags) error {
@@ -163,7 +164,7 @@ func historyFailed(t *messages.Writer, folder string, err error) {
 		t.Info("history", "states are written to "+folder+" again", "history written")
 		return
 	}
-	t.Warn("history", "states are not written to "+folder+": "+err.Error()+"; the page goes on without, and tries again every minute", "history not written", "err", printable.Line(err.Error()))
+	t.Warn("history", "states are not written to "+folder+": "+err.Error()+"; the page continues without them, and retries every minute", "history not written", "err", printable.Line(err.Error()))
 }
 
 // serve serves pages below a path until it is stopped.

@@ -28,9 +28,9 @@ type Flags struct {
 }
 
 func (o *Flags) Register(f *pflag.FlagSet) {
-	f.StringVar(&o.listen, "listen", "", "serve /metrics, /healthz, /readyz and /debug/state at this address, such as 127.0.0.1:8080 or 0.0.0.0:8080; a port alone is that of 127.0.0.1, 0 a free one (default off)")
+	f.StringVar(&o.listen, "listen", "", "serve /metrics, /healthz, /readyz and /debug/state at this address, such as 127.0.0.1:8080 or 0.0.0.0:8080; a port alone means 127.0.0.1, port 0 a free port (default off)")
 	f.StringSliceVar(&o.acceptHosts, "accept-host", nil, "accept requests to --listen that name this host, besides those of the loopback and, with another address, IP addresses (* = any)")
-	f.DurationVar(&o.maxStaleness, "max-staleness", 0, "end with exit code 1 once a watch has heard nothing from the server for this long; /readyz fails then too (default never; /readyz after 1m30s)")
+	f.DurationVar(&o.maxStaleness, "max-staleness", 0, "end with exit code 1 when the server of a watch has sent nothing for this long; /readyz fails then too (default never; /readyz after 1m30s)")
 }
 
 // check returns an error for invalid values, and the address to listen at.

@@ -21,7 +21,7 @@ var (
 	relistsDesc     = desc("listwatch_relists_total", "Times that the collection was listed again, because its history was lost.", "cluster", "resource", "namespace")
 	disconnectsDesc = desc("listwatch_disconnects_total", "Watches that ended, those included that the server ends in routine.", "cluster", "resource", "namespace")
 	errorsDesc      = desc("listwatch_errors_total", "Requests that failed, and objects that could not be read.", "cluster", "resource", "namespace")
-	contactDesc     = desc("listwatch_last_contact_seconds", "How long ago the server was last heard from; about a minute at most while all is well.", "cluster", "resource", "namespace")
+	contactDesc     = desc("listwatch_last_contact_seconds", "Seconds since the server last sent anything; about a minute at most if it is healthy.", "cluster", "resource", "namespace")
 	printedDesc     = desc("listwatch_records_printed_total", "Records that were printed.")
 	writtenDesc     = desc("listwatch_written_bytes_total", "Bytes that were written to stdout.")
 	hookRunsDesc    = desc("listwatch_hook_runs_total", "Runs of hooks that have ended, each try counted; failed: those that a stop has killed, too.", "result")

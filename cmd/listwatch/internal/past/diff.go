@@ -39,7 +39,7 @@ func DiffCommand(p *cli.Program) *cobra.Command {
 	o := &diffFlags{}
 	cmd := &cobra.Command{
 		Use:   "diff TYPE[,TYPE...] [NAME...] | TYPE/NAME...",
-		Short: "Show what changed between two moments of the past",
+		Short: "Show the differences between two moments of the past",
 		Long: `Show what is different at two moments: the objects that were added and deleted,
 and what changed in the others, as watch -o diff shows it. The moments are read
 from a recording, or from a folder of listwatch ui --history.
@@ -61,8 +61,8 @@ was undone in between is not shown: listwatch replay -o diff shows each change.`
 	o.diffing.RegisterStyle(f)
 	o.filtering.RegisterChanges(f)
 	f.StringVar(&o.color, "color", "auto", "color the output: auto, always or never")
-	f.StringVar(&o.redact, "redact", "secrets", "leave out: secrets (the values of Secrets), env (those and the values of environment variables) or none")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but why it ended")
+	f.StringVar(&o.redact, "redact", "secrets", "redact: secrets (the values of Secrets), env (those and the values of environment variables) or none")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing on stderr but why the program ended")
 	f.StringVar(&o.logFormat, "log-format", "text", "write messages to stderr as text or json")
 	o.connection.Register(f)
 	o.connection.Namespaces.Allow(f)

@@ -25,8 +25,8 @@ type Source struct {
 
 // Register adds the flags.
 func (s *Source) Register(f *pflag.FlagSet) {
-	f.StringVar(&s.history, "history", "", "read the state of that time from this folder of listwatch ui --history, in place of a cluster")
-	f.StringVar(&s.recording, "recording", "", "read it from this file of listwatch record, in place of a cluster")
+	f.StringVar(&s.history, "history", "", "read the past from this folder of listwatch ui --history, not from a cluster")
+	f.StringVar(&s.recording, "recording", "", "read the past from this file of listwatch record, not from a cluster")
 }
 
 // read returns the moment at.

@@ -38,15 +38,14 @@ type proxyFlags struct {
 }
 
 const proxyLong = `Record the traffic of another client in a file, byte by byte, until stopped.
-It serves the API at a loopback address and port (0 = a free port), or at a socket,
-as unix:PATH, and prints the URL to point the client at. "listwatch replay" plays
-the recording again.
+The program serves the API at a loopback address and port (0 = a free port), or at a
+Unix socket, given as unix:PATH, and prints the URL for the client. "listwatch replay"
+plays the recording.
 
-Requests go to the server with the credentials of this program, and as --as says;
-what they bring of either is removed. So whoever reaches the address has the
-permissions of this program: give it a unix socket, which only its owner can open,
-or --read-only. Web pages are refused, and so are exec, attach, port-forward and
-proxy paths.`
+The program replaces the credentials and the impersonation of each request by its own,
+those of --as included. So anyone who can reach the address has the permissions of this
+program: use a Unix socket, which only its owner can open, or --read-only. Requests of
+web pages, exec, attach, port-forward and proxy paths are refused.`
 
 func proxyCommand(p *cli.Program) *cobra.Command {
 	o := &proxyFlags{}
@@ -68,7 +67,7 @@ func proxyCommand(p *cli.Program) *cobra.Command {
 	f.SortFlags = false
 	o.recording.registerFile(f)
 	f.BoolVar(&o.readOnly, "read-only", false, "refuse all requests but GET and HEAD")
-	f.BoolVar(&o.allowProxyPaths, "allow-proxy-paths", false, "hand on requests to the proxy paths of pods, services and nodes")
+	f.BoolVar(&o.allowProxyPaths, "allow-proxy-paths", false, "forward requests to the proxy paths of pods, services and nodes")
 	f.StringSliceVar(&o.acceptHosts, "accept-host", nil, "accept requests that name this host, besides those of the loopback")
 	o.recording.registerRest(f)
 	complete.Objects(p, cmd, &o.recording.connection)
@@ -141,7 +140,7 @@ func (r *recorder) proxy(p *cli.Program, ctx context.Context, o *proxyFlags, net
 	if network == "unix" {
 		at, try = o.address, "curl --unix-socket "+address+" http://localhost/api/v1/pods"
 	}
-	r.talk.Info("record", "recording to "+r.flags.file+" what is asked at "+at+", such as "+try, "recording", "file", r.flags.file, "url", at)
+	r.talk.Info("record", "recording the requests to "+at+" in "+r.flags.file+"; try "+try, "recording", "file", r.flags.file, "url", at)
 	if err = p.Put(at + "\n"); err == nil {
 		err = r.untilFull(ctx)
 	}

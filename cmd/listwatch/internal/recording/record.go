@@ -48,16 +48,16 @@ type fileFlags struct {
 }
 
 func (o *fileFlags) registerFile(f *pflag.FlagSet) {
-	f.StringVar(&o.file, "file", "", "record to this file, named *.lwrec.ndjson, or *.gz to compress it")
-	f.BoolVar(&o.force, "force", false, "replace the file if there is one")
-	f.BoolVar(&o.includeSecrets, "include-secrets", false, "keep the values of Secrets: whoever has the file can read them")
-	f.BoolVar(&o.includeEnv, "include-env", false, "keep the values of environment variables: there may be passwords among them")
-	f.Int64Var(&o.maxBytes, "max-bytes", 1<<30, "end at this size in bytes, uncompressed (-1 = no limit)")
+	f.StringVar(&o.file, "file", "", "write the recording to this file, named *.lwrec.ndjson, or *.lwrec.ndjson.gz to compress it")
+	f.BoolVar(&o.force, "force", false, "replace the file if it exists")
+	f.BoolVar(&o.includeSecrets, "include-secrets", false, "keep the values of Secrets: anyone who has the file can read them")
+	f.BoolVar(&o.includeEnv, "include-env", false, "keep the values of environment variables, which may be passwords")
+	f.Int64Var(&o.maxBytes, "max-bytes", 1<<30, "end when the recording has this many bytes, uncompressed (-1 = no limit)")
 	f.DurationVar(&o.exitAfter, "exit-after", 0, "end after this time, with exit code 0")
 }
 
 func (o *fileFlags) registerRest(f *pflag.FlagSet) {
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but why it ended")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing on stderr but why the program ended")
 	f.StringVar(&o.logFormat, "log-format", "text", "write messages to stderr as text or json")
 	o.connection.Register(f)
 }

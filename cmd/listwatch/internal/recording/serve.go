@@ -90,7 +90,7 @@ func (o *File) Serve(p *cli.Program, ctx context.Context, rec *replay.Recording,
 	if err := state.Play(ctx, pace); err != nil {
 		return err
 	}
-	t.Info("replay", "all changes are made; it goes on serving the last state until it is stopped", "played", "changes", state.Len())
+	t.Info("replay", "all changes are made; the server keeps the last state until it is stopped", "played", "changes", state.Len())
 	<-ctx.Done()
 	return context.Cause(ctx)
 }

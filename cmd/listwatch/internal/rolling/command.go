@@ -33,11 +33,11 @@ func Command(p *cli.Program) *cobra.Command {
 		Use:   "rollout TYPE/NAME | TYPE NAME",
 		Short: "Follow a rollout until it is complete, and say what it waits for",
 		Long: `Follow the rollout of a Deployment, StatefulSet, DaemonSet or Job until it is
-complete. The lines of kubectl rollout status are printed; indented below them, why
-Pods are not created, why each of its Pods is not ready, and the warnings among
-the Events of the object and of its Pods.
+complete. The program prints the lines of kubectl rollout status and, indented below
+them, why Pods are not created, why each Pod is not ready, and the warnings among the
+Events of the object and its Pods.
 
-The exit code is 1 if the rollout fails or the object is deleted, 4 at --timeout.`,
+The exit code is 1 if the rollout fails or the object is deleted, 4 after --timeout.`,
 		Example: `  listwatch rollout deployment/web --timeout 5m
   listwatch rollout job/backup -n shop`,
 		RunE: func(cmd *cobra.Command, args []string) error { return run(p, cmd, args, o) },
@@ -46,7 +46,7 @@ The exit code is 1 if the rollout fails or the object is deleted, 4 at --timeout
 	f.SortFlags = false
 	f.BoolVarP(&o.watch, "watch", "w", true, "wait until the rollout is complete; with false, print its state and end")
 	f.DurationVar(&o.timeout, "timeout", 0, "fail with exit code 4 if the rollout is not complete by then (0 = never)")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "say nothing on stderr but why it ended")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing on stderr but why the program ended")
 	f.StringVar(&o.logFormat, "log-format", "text", "write messages to stderr as text or json")
 	o.connection.Register(f)
 	complete.Objects(p, cmd, &o.connection)

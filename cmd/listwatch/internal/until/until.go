@@ -26,13 +26,14 @@ type Flags struct {
 // Help explains the conditions.
 const Help = `
 
-Conditions of --until, --until-any and --fail-on, asked when all objects are known:
+Conditions of --until, --until-any and --fail-on, which are evaluated once all objects
+are known:
   condition=NAME[=VALUE]   a condition of the status, by default True
   jsonpath={PATH}[=VALUE]  a field
-  create, delete           all objects exist; none is left
-  rollout                  complete, as kubectl rollout status judges it; of
-                           objects of other types, such as pods, it is not asked
-  count>=N                 how many objects there are; also = < <= > !=
+  create, delete           all objects exist; none exists
+  rollout                  complete, as in kubectl rollout status; ignores
+                           objects of other types, such as pods
+  count>=N                 the number of objects; also = < <= > !=
   .status.phase == "Failed"
                            any jq expression over one object
   count(.status.phase == "Failed") >= 3 or all(.spec.paused)
@@ -41,9 +42,9 @@ Conditions of --until, --until-any and --fail-on, asked when all objects are kno
 const conditionHelp = "condition=NAME[=VALUE], jsonpath={PATH}[=VALUE], create, delete, rollout, count>=N (also = < <= > !=), or a jq expression"
 
 func (w *Flags) Register(f *pflag.FlagSet) {
-	f.StringArrayVar(&w.Until, "until", nil, "end with exit code 0 when this condition holds for every object; of several, all must hold")
+	f.StringArrayVar(&w.Until, "until", nil, "end with exit code 0 when this condition holds for every object; may be repeated: then all conditions must hold")
 	f.StringArrayVar(&w.UntilAny, "until-any", nil, "end with exit code 0 when one of these conditions holds for every object")
-	f.StringArrayVar(&w.FailOn, "fail-on", nil, "end with exit code 3 when this condition holds for any object; of several, one is enough")
+	f.StringArrayVar(&w.FailOn, "fail-on", nil, "end with exit code 3 when this condition holds for any object; may be repeated: one condition is enough")
 }
 
 // Compile checks the flags; nil without any.
