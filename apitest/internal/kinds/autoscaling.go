@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -77,11 +78,14 @@ func refuseAutoscaler(r *rules.Refusals, spec map[string]any) {
 	case most < 0:
 		r.Invalid("spec.maxReplicas", most, "must be greater than 0")
 	}
-	if n, ok := spec["minReplicas"].(int64); ok && n < 1 {
-		r.Invalid("spec.minReplicas", n, "must be greater than or equal to 1")
-	}
+	r.Natural("spec", spec, "minReplicas")
+	outside := false // a metric that exists without pods
 	for at, m := range rules.Elements("spec", spec, "metrics") {
 		refuseMetric(r, at, m)
+		outside = outside || m["type"] == "Object" || m["type"] == "External"
+	}
+	if spec["minReplicas"] == int64(0) && !outside {
+		r.Forbidden("spec.metrics", "must specify at least one Object or External metric to support scaling to zero replicas")
 	}
 	behavior := rules.ObjectAt(spec, "behavior")
 	for _, name := range [...]string{"scaleUp", "scaleDown"} {
@@ -122,9 +126,7 @@ func refuseMetric(r *rules.Refusals, path string, m map[string]any) {
 		case "containerResource":
 			r.Needed(at, s, "name")
 			r.Named(at, s, "container", rules.LabelName)
-			if n := rules.TextAt(s, "name"); n != "" {
-				r.Each(at+".name", n, rules.QualifiedName(n))
-			}
+			refuseContainerResource(r, at+".name", rules.TextAt(s, "name"))
 		case "object":
 			ref := rules.ObjectAt(s, "describedObject")
 			r.Named(at+".describedObject", ref, "kind", rules.SegmentName)
@@ -135,6 +137,30 @@ func refuseMetric(r *rules.Refusals, path string, m map[string]any) {
 			r.Named(at+".metric", id, "name", rules.SegmentName)
 		}
 		refuseTarget(r, at+".target", rules.ObjectAt(s, "target"), name)
+	}
+}
+
+// standardResources are the resources without a domain that no container has.
+var standardResources = []string{"requests.cpu", "requests.memory", "requests.ephemeral-storage", "limits.cpu", "limits.memory",
+	"limits.ephemeral-storage", "pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps",
+	"persistentvolumeclaims", "storage", "requests.storage", "services.nodeports", "services.loadbalancers"}
+
+// refuseContainerResource refuses a name that is no resource of a container.
+func refuseContainerResource(r *rules.Refusals, field, name string) {
+	if name == "" {
+		return // it is required
+	}
+	wrong, qualified := rules.QualifiedName(name), strings.Contains(name, "/")
+	r.Each(field, name, wrong)
+	ofContainers := name == "cpu" || name == "memory" || name == "ephemeral-storage" || strings.HasPrefix(name, "hugepages-")
+	switch {
+	case !qualified && !ofContainers:
+		if len(wrong) == 0 && !slices.Contains(standardResources, name) {
+			r.Invalid(field, name, "must be a standard resource type or fully qualified")
+		}
+		r.Invalid(field, name, "must be a standard resource for containers")
+	case qualified && !strings.Contains(name, "kubernetes.io/") && strings.HasPrefix(name, "requests."):
+		r.Invalid(field, name, "doesn't follow extended resource name standard")
 	}
 }
 

@@ -144,6 +144,12 @@ func refuseJob(r *rules.Refusals, o, spec, old map[string]any) {
 	}
 	pods.RefuseJobTemplate(r, "spec.template", template)
 	pods.RefusePolicies(r, spec)
+	if n := rules.IntAt(spec, "completions"); old == nil && spec["completionMode"] == "Indexed" && n > 0 {
+		name := rules.TextAt(rules.ObjectAt(o, "metadata"), "name")
+		if host := fmt.Sprintf("%s-%d", name, n-1); len(rules.LabelName(host)) > 0 {
+			r.Invalid("metadata.name", name, "will not able to create pod with invalid DNS label: "+host)
+		}
+	}
 	if selector := rules.ObjectAt(spec, "selector"); old == nil {
 		before := len(r.Causes)
 		r.LabelSelector("spec.selector", selector)

@@ -18,7 +18,7 @@ func discoveryKinds() []Kind {
 			Defaults: func(d *rules.Defaults, o map[string]any) {
 				for p := range rules.ObjectsAt(o, "ports") {
 					d.Set(p, "name", "")
-					d.Text(p, "protocol", "TCP")
+					d.Set(p, "protocol", "TCP")
 				}
 				for e := range rules.ObjectsAt(o, "endpoints") {
 					d.Object(e, "conditions")

@@ -182,8 +182,9 @@ func refuseLimits(r *rules.Refusals, spec map[string]any) {
 	types := map[string]bool{}
 	for at, l := range rules.Elements("spec", spec, "limits") {
 		typ := rules.TextAt(l, "type")
-		r.Each(at+".type", typ, rules.QualifiedName(typ))
-		if !strings.Contains(typ, "/") && typ != "Pod" && typ != "Container" && typ != "PersistentVolumeClaim" {
+		if wrong := rules.QualifiedName(typ); len(wrong) > 0 {
+			r.Each(at+".type", typ, wrong)
+		} else if !strings.Contains(typ, "/") && typ != "Pod" && typ != "Container" && typ != "PersistentVolumeClaim" {
 			r.Invalid(at+".type", typ, "must be a standard limit type or fully qualified")
 		}
 		if types[typ] {

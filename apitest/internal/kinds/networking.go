@@ -79,7 +79,7 @@ func fillNetworkPolicy(d *rules.Defaults, spec map[string]any) {
 	for _, name := range [...]string{"ingress", "egress"} {
 		for r := range rules.ObjectsAt(spec, name) {
 			for p := range rules.ObjectsAt(r, "ports") {
-				d.Text(p, "protocol", "TCP")
+				d.Set(p, "protocol", "TCP")
 			}
 		}
 	}

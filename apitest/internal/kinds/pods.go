@@ -21,6 +21,7 @@ func podKinds() []Kind {
 			Validate: func(r *rules.Refusals, o, old map[string]any) {
 				spec, was := rules.ObjectAt(o, "spec"), rules.ObjectAt(old, "spec")
 				pods.RefuseImages(r, "spec", spec)
+				pods.RefuseClaimNames(r, "spec", rules.TextAt(rules.ObjectAt(o, "metadata"), "name"), spec)
 				if pods.Refuse(r, "spec", spec); old != nil {
 					pods.RefuseUpdate(r, spec, was)
 				}

@@ -59,6 +59,13 @@ func refuseService(r *rules.Refusals, spec, old map[string]any) {
 		}
 		served[id] = true
 	}
+	if spec["type"] == "ClusterIP" {
+		for at, p := range rules.Elements("spec", spec, "ports") {
+			if rules.IntAt(p, "nodePort") != 0 {
+				r.Forbidden(at+".nodePort", "may not be used when `type` is 'ClusterIP'")
+			}
+		}
+	}
 	r.Labels("spec.selector", rules.ObjectAt(spec, "selector"))
 	traffic.RefuseTraffic(r, spec)
 	traffic.RefuseAddress(r, spec)

@@ -67,6 +67,9 @@ func storageKinds() []Kind {
 					r.Required("spec.source", "must specify exactly one of inlineVolumeSpec and persistentVolumeName")
 				}
 				if name, ok := source["persistentVolumeName"].(string); ok {
+					if name == "" {
+						r.Required("spec.source.persistentVolumeName")
+					}
 					r.Each("spec.source.persistentVolumeName", name, rules.Subdomain(name))
 				}
 				name := rules.TextAt(spec, "nodeName")

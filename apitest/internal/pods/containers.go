@@ -3,6 +3,7 @@ package pods
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/listwatch/listwatch/apitest/internal/rules"
@@ -184,6 +185,26 @@ func refuseResourceRef(r *rules.Refusals, path string, f map[string]any, file bo
 		resource != "cpu" && resource != "memory" && resource != "ephemeral-storage" && !strings.HasPrefix(resource, "hugepages-"):
 		r.Unsupported(path+".resource", name, "limits.cpu", "limits.ephemeral-storage", "limits.memory",
 			"requests.cpu", "requests.ephemeral-storage", "requests.memory")
+	default:
+		refuseDivisor(r, path, rules.TextAt(f, "divisor"), name, resource)
+	}
+}
+
+// refuseDivisor refuses a divisor that is no unit of the resource. name is that of the
+// resource with its prefix.
+func refuseDivisor(r *rules.Refusals, path, divisor, name, resource string) {
+	units, what := "1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei", resource
+	switch {
+	case resource == "cpu":
+		units = "1m and 1"
+	case resource == "ephemeral-storage":
+		what = "local ephemeral storage"
+	case resource != "memory":
+		what = "hugepages"
+	}
+	valid := strings.FieldsFunc(strings.ReplaceAll(units, " and ", ", "), func(c rune) bool { return c == ',' || c == ' ' })
+	if divisor != "" && divisor != "0" && !slices.Contains(valid, divisor) {
+		r.Invalid(path+".divisor", name, "only divisor's values "+units+" are supported with the "+what+" resource")
 	}
 }
 

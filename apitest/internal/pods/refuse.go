@@ -31,6 +31,7 @@ func Refuse(r *rules.Refusals, path string, spec map[string]any) {
 		r.Invalid(path+".activeDeadlineSeconds", n, "must be between 1 and 2147483647, inclusive")
 	}
 	r.OneOf(path, spec, "restartPolicy", "Always", "OnFailure", "Never")
+	refuseHostPorts(r, path, spec)
 	refuseNetwork(r, path, spec)
 	refuseSecurity(r, path+".securityContext", rules.ObjectAt(spec, "securityContext"))
 	refuseScheduling(r, path, spec)
@@ -44,6 +45,28 @@ func Refuse(r *rules.Refusals, path string, spec map[string]any) {
 		case "linux", "windows":
 		default:
 			r.Unsupported(path+".os", name, "linux", "windows")
+		}
+	}
+}
+
+// refuseHostPorts refuses ports of the host that several containers use, and those that the
+// network of the host cannot map.
+func refuseHostPorts(r *rules.Refusals, path string, spec map[string]any) {
+	used := map[string]bool{}
+	for at, c := range rules.Elements(path, spec, "containers") {
+		for at, p := range rules.Elements(at, c, "ports") {
+			host := rules.IntAt(p, "hostPort")
+			if host == 0 {
+				continue
+			}
+			if spec["hostNetwork"] == true && host != rules.IntAt(p, "containerPort") {
+				r.Invalid(at+".hostPort", host, "must match `containerPort` when `hostNetwork` is true")
+			}
+			port := fmt.Sprintf("%s/%s/%d", rules.TextAt(p, "protocol"), rules.TextAt(p, "hostIP"), host)
+			if used[port] {
+				r.Duplicate(at+".hostPort", port)
+			}
+			used[port] = true
 		}
 	}
 }
@@ -64,7 +87,8 @@ func refuseNetwork(r *rules.Refusals, path string, spec map[string]any) {
 		r.IP(field, s)
 	}
 	for field, s := range rules.Texts(at, config, "searches") {
-		if s = strings.TrimSuffix(s, "."); s != "" {
+		if s != "." {
+			s = strings.TrimSuffix(s, ".")
 			r.Each(field, s, rules.Subdomain(strings.ReplaceAll(s, "_", "-")))
 		}
 	}

@@ -70,9 +70,15 @@ func refuseAffinityTerm(r *rules.Refusals, at string, t map[string]any) {
 }
 
 func refuseSpread(r *rules.Refusals, path string, spec map[string]any) {
-	seen := map[string]bool{}
+	pairOf := func(c map[string]any) string {
+		return fmt.Sprintf("{%s, %s}", rules.TextAt(c, "topologyKey"), rules.TextAt(c, "whenUnsatisfiable"))
+	}
+	left := map[string]int{}
+	for c := range rules.ObjectsAt(spec, "topologySpreadConstraints") {
+		left[pairOf(c)]++
+	}
 	for at, c := range rules.Elements(path, spec, "topologySpreadConstraints") {
-		key, action := rules.TextAt(c, "topologyKey"), rules.TextAt(c, "whenUnsatisfiable")
+		action := rules.TextAt(c, "whenUnsatisfiable")
 		if n := rules.IntAt(c, "maxSkew"); n < 1 {
 			r.Invalid(at+".maxSkew", n, "must be greater than zero")
 		}
@@ -80,10 +86,9 @@ func refuseSpread(r *rules.Refusals, path string, spec map[string]any) {
 		if action != "DoNotSchedule" && action != "ScheduleAnyway" {
 			r.Unsupported(at+".whenUnsatisfiable", action, "DoNotSchedule", "ScheduleAnyway")
 		}
-		if pair := fmt.Sprintf("{%s, %s}", key, action); seen[pair] {
+		pair := pairOf(c)
+		if left[pair]--; left[pair] > 0 {
 			r.Duplicate(at+".{topologyKey, whenUnsatisfiable}", pair)
-		} else {
-			seen[pair] = true
 		}
 		if n, ok := c["minDomains"].(int64); ok {
 			if n < 1 {

@@ -24,6 +24,20 @@ func refuseVolumes(r *rules.Refusals, path string, spec map[string]any) map[stri
 	return sound
 }
 
+// RefuseClaimNames refuses ephemeral volumes of a pod whose claims would have invalid names.
+func RefuseClaimNames(r *rules.Refusals, path, pod string, spec map[string]any) {
+	for at, v := range rules.Elements(path, spec, "volumes") {
+		name := rules.TextAt(v, "name")
+		if pod == "" || name == "" || rules.ObjectAt(v, "ephemeral") == nil {
+			continue
+		}
+		claim := pod + "-" + name
+		for _, wrong := range rules.Subdomain(claim) {
+			r.Invalid(at+".name", name, fmt.Sprintf("PVC name %q: %s", claim, wrong))
+		}
+	}
+}
+
 func refuseVolume(r *rules.Refusals, at string, v map[string]any) {
 	if c := rules.ObjectAt(v, "configMap"); c != nil {
 		r.Needed(at+".configMap", c, "name")
@@ -89,15 +103,26 @@ func RefuseDriver(r *rules.Refusals, field, name string) {
 
 func refuseProjected(r *rules.Refusals, path string, p map[string]any) {
 	refuseMode(r, path, p, "defaultMode")
+	used := map[string]bool{}
+	once := func(file string, v any) {
+		if file != "" && used[file] {
+			r.Invalid(path, v, "conflicting duplicate paths")
+		}
+		used[file] = true
+	}
 	for at, s := range rules.Elements(path, p, "sources") {
 		for _, name := range [...]string{"configMap", "secret"} {
 			if c := rules.ObjectAt(s, name); c != nil {
 				r.Needed(at+"."+name, c, "name")
 				refuseFiles(r, at+"."+name, c)
+				for f := range rules.ObjectsAt(c, "items") {
+					once(rules.TextAt(f, "path"), c["name"])
+				}
 			}
 		}
 		for f := range rules.ObjectsAt(rules.ObjectAt(s, "downwardAPI"), "items") {
 			refuseDownward(r, at+".downwardAPI", f)
+			once(rules.TextAt(f, "path"), rules.TextAt(f, "path"))
 		}
 		if t := rules.ObjectAt(s, "serviceAccountToken"); t != nil {
 			const field = ".serviceAccountToken.expirationSeconds"

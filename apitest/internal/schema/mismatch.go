@@ -36,6 +36,9 @@ func (r *reader) mismatch(n *node, at goField) error {
 			return fmt.Errorf("quantities must match the regular expression '%s'", quantity)
 		}
 	}
+	if strings.HasSuffix(t.name, ".IntOrString") {
+		return r.mismatchOfInt()
+	}
 	if len(t.types) != 1 || strings.HasSuffix(t.name, ".Quantity") {
 		return nil // any, or something that decodes itself
 	}
@@ -77,6 +80,20 @@ func (r *reader) mismatch(n *node, at goField) error {
 	owner := at.owner.name[strings.LastIndexByte(at.owner.name, '.')+1:]
 	return fmt.Errorf("json: cannot unmarshal %s into Go struct field %s.%s of type %s",
 		word, owner, withoutIndexes(r.path.text[:at.path]), t.goType())
+}
+
+// mismatchOfInt is mismatch for an IntOrString, which decodes a number into an int32.
+func (r *reader) mismatchOfInt() error {
+	if c := r.b[r.i]; c != '-' && (c < '0' || c > '9') {
+		return nil
+	}
+	start := r.i
+	text := r.number()
+	r.i = start
+	if fitsInt32(text) {
+		return nil
+	}
+	return fmt.Errorf("json: cannot unmarshal number %s into Go value of type int32", text)
 }
 
 // quantity is what kube-apiserver has quantities match, before it looks closer.

@@ -160,11 +160,15 @@ func RefuseNetworkPolicy(r *rules.Refusals, spec map[string]any) {
 	}
 }
 
-func refusePolicyPort(r *rules.Refusals, at string, p map[string]any) {
-	r.Supported(at+".protocol", rules.TextAt(p, "protocol"), "SCTP", "TCP", "UDP")
-	if s, ok := p["protocol"].(string); ok && s == "" {
+// refuseProtocol refuses an unknown protocol of a port; "" is one.
+func refuseProtocol(r *rules.Refusals, at string, p map[string]any) {
+	if s, ok := p["protocol"].(string); ok && s != "SCTP" && s != "TCP" && s != "UDP" {
 		r.Unsupported(at+".protocol", s, "SCTP", "TCP", "UDP")
 	}
+}
+
+func refusePolicyPort(r *rules.Refusals, at string, p map[string]any) {
+	refuseProtocol(r, at, p)
 	port, end := p["port"], p["endPort"]
 	switch v := port.(type) {
 	case int64:
@@ -363,7 +367,7 @@ func RefuseEndpoints(r *rules.Refusals, typ string, o map[string]any) {
 			r.Duplicate(at+".name", name)
 		}
 		names[name] = true
-		r.Supported(at+".protocol", rules.TextAt(p, "protocol"), "SCTP", "TCP", "UDP")
+		refuseProtocol(r, at, p)
 		if s, ok := p["appProtocol"].(string); ok {
 			r.Each(at+".appProtocol", s, rules.QualifiedName(s))
 		}
