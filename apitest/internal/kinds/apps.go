@@ -142,6 +142,9 @@ func fillStatefulSet(d *rules.Defaults, spec map[string]any) {
 	d.Set(spec, "replicas", int64(1))
 	d.Set(spec, "revisionHistoryLimit", int64(10))
 	d.Set(spec, "serviceName", "")
+	if o := rules.ObjectAt(spec, "ordinals"); o != nil {
+		d.Set(o, "start", int64(0))
+	}
 	d.Drop(spec, "minReadySeconds")
 	pods.FillTemplate(d, d.Object(spec, "template"))
 	for c := range rules.ObjectsAt(spec, "volumeClaimTemplates") {

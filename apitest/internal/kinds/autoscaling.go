@@ -44,6 +44,7 @@ func fillAutoscaler(d *rules.Defaults, spec map[string]any) {
 				d.Quantity(t, "averageValue", rules.Nano)
 			}
 		}
+		d.Drop(rules.ObjectAt(rules.ObjectAt(m, "object"), "describedObject"), "apiVersion")
 	}
 	behavior := rules.ObjectAt(spec, "behavior")
 	if behavior == nil {

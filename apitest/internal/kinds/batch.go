@@ -76,7 +76,11 @@ func fillJob(d *rules.Defaults, o, spec map[string]any) {
 
 // fillJobSpec sets the defaults of a Job's spec, also in the template of a CronJob.
 func fillJobSpec(d *rules.Defaults, spec map[string]any) {
-	for r := range rules.ObjectsAt(rules.ObjectAt(spec, "podFailurePolicy"), "rules") {
+	policy := rules.ObjectAt(spec, "podFailurePolicy")
+	if policy != nil {
+		d.NullEmpty(policy, "rules")
+	}
+	for r := range rules.ObjectsAt(policy, "rules") {
 		for c := range rules.ObjectsAt(r, "onPodConditions") {
 			d.Text(c, "status", "True")
 		}

@@ -22,6 +22,10 @@ func discoveryKinds() []Kind {
 				}
 				for e := range rules.ObjectsAt(o, "endpoints") {
 					d.Object(e, "conditions")
+					fillReference(d, rules.ObjectAt(e, "targetRef"))
+					for z := range rules.ObjectsAt(rules.ObjectAt(e, "hints"), "forZones") {
+						d.Set(z, "name", "")
+					}
 				}
 				d.Null(o, "endpoints")
 				d.Null(o, "ports")
@@ -32,6 +36,11 @@ func discoveryKinds() []Kind {
 			Strategy: Strategy{counts: true},
 		},
 	}
+}
+
+// fillReference fills in an ObjectReference.
+func fillReference(d *rules.Defaults, ref map[string]any) {
+	d.Drop(ref, "apiVersion", "kind", "namespace", "name", "uid", "resourceVersion", "fieldPath")
 }
 
 func refuseEndpointSlice(r *rules.Refusals, o, old map[string]any) {

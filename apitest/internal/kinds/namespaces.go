@@ -33,13 +33,19 @@ func namespaceKinds() []Kind {
 			Assign:   assignNamespace,
 		},
 		{
-			Info:    object.Info{Resource: kube.ServiceAccounts, Returns: true, ShortNames: []string{"sa"}, NoCount: true},
+			Info: object.Info{Resource: kube.ServiceAccounts, Returns: true, ShortNames: []string{"sa"}, NoCount: true},
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				d.DropIn(o, "imagePullSecrets", "name")
+				d.DropIn(o, "secrets", "name")
+			},
 			Printer: serviceAccountPrinter,
 		},
 		{
 			Info: object.Info{Resource: core("limitranges", "LimitRange"), ShortNames: []string{"limits"}, NoCount: true},
 			Defaults: func(d *rules.Defaults, o map[string]any) {
-				for l := range rules.ObjectsAt(d.Object(o, "spec"), "limits") {
+				spec := d.Object(o, "spec")
+				d.NullEmpty(spec, "limits")
+				for l := range rules.ObjectsAt(spec, "limits") {
 					fillLimitRange(d, l)
 				}
 			},

@@ -18,7 +18,8 @@ import (
 func networkingKinds() []Kind {
 	return []Kind{
 		{
-			Info: object.Info{Resource: kube.Ingresses, ShortNames: []string{"ing"}, Status: true},
+			Info:     object.Info{Resource: kube.Ingresses, ShortNames: []string{"ing"}, Status: true},
+			Defaults: fillIngress,
 			Validate: func(r *rules.Refusals, o, old map[string]any) {
 				spec := rules.ObjectAt(o, "spec")
 				if spec["defaultBackend"] == nil && rules.Lacks(spec, "rules") {
@@ -72,6 +73,24 @@ func networkingKinds() []Kind {
 			Printer: cidrPrinter,
 		},
 	}
+}
+
+// fillIngress fills in the backends, rules and certificates of an Ingress.
+func fillIngress(d *rules.Defaults, o map[string]any) {
+	spec := rules.ObjectAt(o, "spec")
+	backend := func(b map[string]any) {
+		if r := rules.ObjectAt(b, "resource"); r != nil {
+			d.Null(r, "apiGroup")
+		}
+	}
+	backend(rules.ObjectAt(spec, "defaultBackend"))
+	for rule := range rules.ObjectsAt(spec, "rules") {
+		d.Drop(rule, "host")
+		for p := range rules.ObjectsAt(rules.ObjectAt(rule, "http"), "paths") {
+			backend(rules.ObjectAt(p, "backend"))
+		}
+	}
+	d.DropIn(spec, "tls", "secretName")
 }
 
 func fillNetworkPolicy(d *rules.Defaults, spec map[string]any) {

@@ -50,6 +50,7 @@ func nodeKinds() []Kind {
 func fillNode(d *rules.Defaults, o map[string]any) {
 	spec := d.Object(o, "spec")
 	d.Drop(spec, "unschedulable", "providerID")
+	d.DropIn(spec, "taints", "value")
 	switch cidr, list := rules.TextAt(spec, "podCIDR"), rules.ListAt(spec, "podCIDRs"); {
 	case cidr == "" && len(list) > 0:
 		d.Put(spec, "podCIDR", list[0])

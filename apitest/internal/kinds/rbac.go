@@ -72,6 +72,7 @@ const rbac = "rbac.authorization.k8s.io"
 func fillRoleBinding(d *rules.Defaults, o map[string]any) {
 	d.Text(d.Object(o, "roleRef"), "apiGroup", rbac)
 	for s := range rules.ObjectsAt(o, "subjects") {
+		d.Drop(s, "namespace")
 		if s["kind"] == "User" || s["kind"] == "Group" {
 			d.Text(s, "apiGroup", rbac)
 		}

@@ -12,6 +12,10 @@ func runtimeKinds() []Kind {
 	return []Kind{
 		{
 			Info: object.Info{Resource: cluster("node.k8s.io", "runtimeclasses", "RuntimeClass")},
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				d.Quantities(rules.ObjectAt(o, "overhead"), "podFixed")
+				d.DropIn(rules.ObjectAt(o, "scheduling"), "tolerations", "key", "operator", "value", "effect")
+			},
 			Validate: func(r *rules.Refusals, o, _ map[string]any) {
 				if handler := rules.TextAt(o, "handler"); handler == "" {
 					r.Required("handler")

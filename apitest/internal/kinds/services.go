@@ -20,6 +20,13 @@ func serviceKinds() []Kind {
 				for s := range rules.ObjectsAt(o, "subsets") {
 					for p := range rules.ObjectsAt(s, "ports") {
 						d.Text(p, "protocol", "TCP")
+						d.Drop(p, "name")
+					}
+					for _, name := range [...]string{"addresses", "notReadyAddresses"} {
+						for a := range rules.ObjectsAt(s, name) {
+							d.Drop(a, "hostname")
+							fillReference(d, rules.ObjectAt(a, "targetRef"))
+						}
 					}
 				}
 			},

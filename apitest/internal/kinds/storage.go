@@ -36,7 +36,11 @@ func storageKinds() []Kind {
 		{
 			Info: object.Info{Resource: cluster("storage.k8s.io", "csinodes", "CSINode"), Status: true, NoCount: true, Returns: true},
 			Defaults: func(d *rules.Defaults, o map[string]any) {
-				d.Null(d.Object(o, "spec"), "drivers")
+				spec := d.Object(o, "spec")
+				d.NullEmpty(spec, "drivers")
+				for driver := range rules.ObjectsAt(spec, "drivers") {
+					d.NullEmpty(driver, "topologyKeys")
+				}
 			},
 			Validate: refuseDrivers,
 			Status:   `{}`,
@@ -46,6 +50,10 @@ func storageKinds() []Kind {
 		},
 		{
 			Info: object.Info{Resource: Named("storage.k8s.io", "csistoragecapacities", "CSIStorageCapacity")},
+			Defaults: func(d *rules.Defaults, o map[string]any) {
+				d.Quantity(o, "capacity", rules.Nano)
+				d.Quantity(o, "maximumVolumeSize", rules.Nano)
+			},
 			Validate: func(r *rules.Refusals, o, _ map[string]any) {
 				name := rules.TextAt(o, "storageClassName")
 				r.Each("storageClassName", name, rules.Subdomain(name))
@@ -93,6 +101,9 @@ func fillCsiDriver(d *rules.Defaults, spec map[string]any) {
 	d.Set(spec, "fsGroupPolicy", "ReadWriteOnceWithFSType")
 	for _, name := range [...]string{"podInfoOnMount", "preventPodSchedulingIfMissing", "requiresRepublish", "seLinuxMount", "storageCapacity"} {
 		d.Set(spec, name, false)
+	}
+	for t := range rules.ObjectsAt(spec, "tokenRequests") {
+		d.Set(t, "audience", "")
 	}
 	if rules.Lacks(spec, "volumeLifecycleModes") {
 		d.Put(spec, "volumeLifecycleModes", []any{"Persistent"})

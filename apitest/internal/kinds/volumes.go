@@ -35,7 +35,10 @@ func volumeKinds() []Kind {
 		{
 			Info: object.Info{Resource: kube.PersistentVolumes, Returns: true, ShortNames: []string{"pv"}, Status: true, NoCount: true},
 			Defaults: func(d *rules.Defaults, o map[string]any) {
-				fillVolume(d, d.Object(o, "spec"))
+				spec := d.Object(o, "spec")
+				fillVolume(d, spec)
+				fillReference(d, rules.ObjectAt(spec, "claimRef"))
+				d.Drop(rules.ObjectAt(spec, "csi"), "fsType")
 			},
 			Validate: func(r *rules.Refusals, o, _ map[string]any) {
 				refuseVolume(r, rules.ObjectAt(o, "spec"))

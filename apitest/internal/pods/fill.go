@@ -59,8 +59,14 @@ func fillSpec(d *rules.Defaults, spec map[string]any) {
 			fillContainer(d, c)
 		}
 	}
-	for t := range rules.ObjectsAt(spec, "tolerations") {
-		d.Drop(t, "key", "operator", "value", "effect")
+	d.DropIn(spec, "tolerations", "key", "operator", "value", "effect")
+	d.DropIn(spec, "imagePullSecrets", "name")
+	for s := range rules.ObjectsAt(rules.ObjectAt(spec, "securityContext"), "sysctls") {
+		d.Set(s, "value", "")
+	}
+	nodes := rules.ObjectAt(rules.ObjectAt(spec, "affinity"), "nodeAffinity")
+	for t := range rules.ObjectsAt(nodes, "preferredDuringSchedulingIgnoredDuringExecution") {
+		d.Object(t, "preference")
 	}
 	d.Quantities(spec, "overhead")
 	if r := rules.ObjectAt(spec, "resources"); r != nil {
@@ -78,9 +84,8 @@ func fillContainer(d *rules.Defaults, c map[string]any) {
 		d.Drop(p, "name", "hostPort", "hostIP")
 		d.Text(p, "protocol", "TCP")
 	}
-	for m := range rules.ObjectsAt(c, "volumeMounts") {
-		d.Drop(m, "readOnly", "subPath", "subPathExpr")
-	}
+	d.DropIn(c, "volumeMounts", "readOnly", "subPath", "subPathExpr")
+	d.DropIn(c, "envFrom", "prefix")
 	for e := range rules.ObjectsAt(c, "env") {
 		d.Drop(e, "value")
 		from := rules.ObjectAt(e, "valueFrom")
@@ -148,7 +153,11 @@ func fillHttpGet(d *rules.Defaults, handler map[string]any) {
 		d.Drop(g, "host")
 		d.Text(g, "path", "/")
 		d.Text(g, "scheme", "HTTP")
+		for h := range rules.ObjectsAt(g, "httpHeaders") {
+			d.Set(h, "value", "")
+		}
 	}
+	d.Drop(rules.ObjectAt(handler, "tcpSocket"), "host")
 }
 
 // fillFieldRef fills in the references to fields of the pod in a source of an
@@ -184,12 +193,16 @@ func fillVolume(d *rules.Defaults, v map[string]any) {
 	for f := range rules.ObjectsAt(rules.ObjectAt(v, "downwardAPI"), "items") {
 		fillFieldRef(d, f)
 	}
+	if p := rules.ObjectAt(v, "projected"); p != nil {
+		d.NullEmpty(p, "sources")
+	}
 	for s := range rules.ObjectsAt(rules.ObjectAt(v, "projected"), "sources") {
 		for f := range rules.ObjectsAt(rules.ObjectAt(s, "downwardAPI"), "items") {
 			fillFieldRef(d, f)
 		}
 		if t := rules.ObjectAt(s, "serviceAccountToken"); t != nil {
 			d.Set(t, "expirationSeconds", int64(3600))
+			d.Drop(t, "audience")
 		}
 	}
 	if i := rules.ObjectAt(v, "image"); i != nil {

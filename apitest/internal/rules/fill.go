@@ -63,6 +63,20 @@ func (d *Defaults) Drop(m map[string]any, names ...string) {
 	}
 }
 
+// DropIn is Drop for the objects in the list m[list].
+func (d *Defaults) DropIn(m map[string]any, list string, names ...string) {
+	for c := range ObjectsAt(m, list) {
+		d.Drop(c, names...)
+	}
+}
+
+// NullEmpty sets a missing or empty list to null, as Go encodes it.
+func (d *Defaults) NullEmpty(m map[string]any, name string) {
+	if _, ok := m[name]; !ok || m[name] != nil && Lacks(m, name) {
+		d.Put(m, name, nil)
+	}
+}
+
 // Remove removes a member.
 func (d *Defaults) Remove(m map[string]any, name string) {
 	if _, ok := m[name]; ok {
