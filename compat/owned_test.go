@@ -58,6 +58,10 @@ func TestOwnedTypesOfKubernetes(t *testing.T) {
 		create("x", *metav1.NewControllerRef(set, appsv1.SchemeGroupVersion.WithKind("ReplicaSet")))
 		create("y", metav1.OwnerReference{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "other", UID: "1"})
 		create("z")
+		child := kube.Meta{Namespace: "a", Name: "c"}
+		if err := child.SetControllerReference(kube.ReplicaSets, set); err != nil || child.OwnerReferences[0].UID != "1" {
+			t.Errorf("an owner of their type: %+v, %v", child.OwnerReferences, err)
+		}
 		if diff := cmp.Diff([]kube.Key{{Namespace: "a", Name: "web"}}, keys); diff != "" {
 			t.Errorf("keys of owners (-want +got):\n%s", diff)
 		}

@@ -4,13 +4,9 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-)
 
-// Owner is an object that others can refer to, because it has a UID.
-type Owner interface {
-	Object
-	GetUID() string
-}
+	"github.com/listwatch/listwatch/internal/uid"
+)
 
 // OwnedError reports that an object is already controlled by another one.
 type OwnedError struct {
@@ -24,13 +20,27 @@ func (e *OwnedError) Error() string {
 
 // NewControllerReference returns a reference that makes owner, an object of r, the
 // controller of the dependent. A foreground deletion of the owner waits for the
-// dependent.
-func NewControllerReference(r Resource, owner Owner) OwnerReference {
+// dependent. owner may be of any type with a UID, such as *corev1.Pod.
+func NewControllerReference(r Resource, owner Object) OwnerReference {
 	yes := true
 	return OwnerReference{
-		APIVersion: r.APIVersion(), Kind: r.Kind, Name: owner.GetName(), UID: owner.GetUID(),
+		APIVersion: r.APIVersion(), Kind: r.Kind, Name: owner.GetName(), UID: uidOf(owner),
 		Controller: &yes, BlockOwnerDeletion: &yes,
 	}
+}
+
+// uidOf returns the UID of an object; empty if it has none. The method GetUID of Kubernetes'
+// own types returns a string of another type, so their field is read.
+func uidOf(o Object) string {
+	if id, ok := uid.Of(&o); ok {
+		return id
+	}
+	if v := reflect.Indirect(reflect.ValueOf(o)); v.Kind() == reflect.Struct {
+		if f := v.FieldByName("UID"); f.Kind() == reflect.String {
+			return f.String()
+		}
+	}
+	return ""
 }
 
 // OwnerReferencesOf returns a function that converts owner references of type R: those of
@@ -77,8 +87,8 @@ func ControllerOf(refs []OwnerReference) (OwnerReference, bool) {
 // name or UID, or is in another namespace: the garbage collector treats an owner in
 // another namespace as deleted. See
 // https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/.
-func (m *Meta) SetControllerReference(r Resource, owner Owner) error {
-	if owner.GetUID() == "" || owner.GetName() == "" {
+func (m *Meta) SetControllerReference(r Resource, owner Object) error {
+	if uidOf(owner) == "" || owner.GetName() == "" {
 		return fmt.Errorf("own %s: the owner has no name or no UID: it must be an object that the server stored", m.key())
 	}
 	if ns := owner.GetNamespace(); r.Namespaced && ns != m.Namespace {

@@ -61,6 +61,32 @@ func TestSetControllerReferenceRefuses(t *testing.T) {
 	}
 }
 
+// typed is an object as Kubernetes' own types are: its UID is no string.
+type typed struct{ meta }
+
+type meta struct {
+	Namespace, Name string
+	UID             uid
+}
+
+func (m *meta) GetNamespace() string       { return m.Namespace }
+func (m *meta) GetName() string            { return m.Name }
+func (m *meta) GetResourceVersion() string { return "1" }
+func (m *meta) GetUID() uid                { return m.UID }
+
+func TestOwnerOfATypeOfKubernetes(t *testing.T) {
+	child := kube.Meta{Namespace: "a", Name: "web-1"}
+	if err := child.SetControllerReference(kube.Pods, &typed{meta{"a", "web", "1"}}); err != nil {
+		t.Fatal(err)
+	}
+	if ref, _ := kube.ControllerOf(child.OwnerReferences); ref.UID != "1" || ref.Name != "web" || ref.Kind != "Pod" {
+		t.Errorf("reference %+v", ref)
+	}
+	if err := child.SetControllerReference(kube.Pods, &typed{meta{"a", "web", ""}}); err == nil || !strings.Contains(err.Error(), "no UID") {
+		t.Errorf("an owner without UID: %v", err)
+	}
+}
+
 func TestFinalizers(t *testing.T) {
 	shared := append(make([]string, 0, 4), "x")
 	m := kube.Meta{Finalizers: shared}
