@@ -26,7 +26,7 @@ const (
 )
 
 // embedded are the packages that a program embeds.
-var embedded = map[string]bool{"kube": true, "codec": true, "client": true, "list": true, "watch": true, "cache": true, "controller": true, "manager": true, "queue": true, "lease": true, "events": true, "crd": true, "webhook": true}
+var embedded = map[string]bool{"kube": true, "codec": true, "client": true, "list": true, "watch": true, "cache": true, "controller": true, "manager": true, "queue": true, "lease": true, "events": true, "crd": true, "webhook": true, "operator": true}
 
 // larger are the exceptions: what is larger than it should be, and how large it may be.
 var larger = map[string]int{

@@ -54,7 +54,15 @@ type ApplyOptions struct {
 	// members are a [kube.ErrConflict], whose causes name them and their owners. Controllers
 	// should set it.
 	Force bool
+
+	// Create refuses to change an object that exists: Apply then returns [kube.ErrConflict].
+	// Without it, Apply cannot distinguish its own object from one that others have created.
+	Create bool
 }
+
+// absent is a resourceVersion that no object has: the server compares it if the object
+// exists, and creates the object otherwise.
+const absent = "1"
 
 // Apply declares the desired value of all members that object contains: this field
 // manager becomes their owner, members that it applied before and that object no longer
@@ -80,6 +88,9 @@ func (c Collection[T]) Apply(ctx context.Context, k kube.Key, object any, o Appl
 	c.identify(tree)
 	if err := name(tree, k, c.Resource); err != nil {
 		return *new(T), fmt.Errorf("%s: %w", what, err)
+	}
+	if o.Create {
+		tree["metadata"].(map[string]any)["resourceVersion"] = absent
 	}
 	if body, err = codec.Encode(tree); err != nil {
 		return *new(T), fmt.Errorf("%s: %w", what, err)

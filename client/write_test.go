@@ -554,6 +554,23 @@ func TestApply(t *testing.T) {
 	})
 }
 
+func TestApplyOnlyCreates(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		srv, c := fake(t)
+		maps := client.Of[configMap](c, kube.ConfigMaps).With(client.WriteOptions{FieldManager: "ours"})
+		create := client.ApplyOptions{Force: true, Create: true}
+		if o, err := maps.Apply(t.Context(), web, map[string]any{"data": map[string]string{"k": "1"}}, create); err != nil || o.ResourceVersion == "1" {
+			t.Fatalf("%+v, %v", o, err)
+		}
+		if _, err := maps.Apply(t.Context(), web, map[string]any{"data": map[string]string{"l": "2"}}, create); !errors.Is(err, kube.ErrConflict) {
+			t.Errorf("an object that exists: %v", err)
+		}
+		if got := text(t, srv, kube.ConfigMaps, web, "data", "l"); got != "" {
+			t.Errorf("it was changed to %q", got)
+		}
+	})
+}
+
 func TestDryRunStoresNothing(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		srv, c := fake(t, apitest.Fixture{Resource: kube.ConfigMaps, Object: `{"metadata":{"namespace":"a","name":"web"}}`})

@@ -23,7 +23,7 @@ import (
 	"github.com/listwatch/listwatch/crd"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/manager"
-	"github.com/listwatch/listwatch/webhook"
+	"github.com/listwatch/listwatch/operator"
 	"github.com/listwatch/listwatch/webhook/webhooktest"
 )
 
@@ -38,30 +38,69 @@ type world struct {
 
 var x = kube.Key{Namespace: "a", Name: "x"}
 
-var hookOptions = webhook.Options{Secret: kube.Key{Namespace: "system", Name: "database-webhook"}}
+// kinds are the resources of the children.
+var kinds = []kube.Resource{kube.Secrets, kube.Services, budgets, kube.StatefulSets}
+
+// child has members of all kinds of children.
+type child struct {
+	kube.Meta `json:"metadata"`
+	Data      map[string][]byte `json:"data,omitempty"` // of the Secret
+	Spec      struct {
+		Selector       fields `json:"selector,omitempty"`
+		ClusterIP      string `json:"clusterIP,omitempty"`
+		Ports          []port `json:"ports,omitempty"`
+		MaxUnavailable *int32 `json:"maxUnavailable,omitempty"`
+		Replicas       *int32 `json:"replicas,omitempty"`
+		ServiceName    string `json:"serviceName,omitempty"`
+		Template       struct {
+			kube.Meta `json:"metadata"`
+			Spec      struct {
+				Containers []container `json:"containers"`
+				Volumes    []volume    `json:"volumes,omitempty"`
+			} `json:"spec"`
+		} `json:"template,omitzero"`
+		Claims []fields `json:"volumeClaimTemplates,omitempty"`
+	} `json:"spec,omitzero"`
+}
+
+type port struct {
+	Name string `json:"name"`
+	Port int32  `json:"port"`
+}
+
+type container struct {
+	Name         string   `json:"name"`
+	Image        string   `json:"image"`
+	EnvFrom      []fields `json:"envFrom,omitempty"`
+	VolumeMounts []fields `json:"volumeMounts,omitempty"`
+}
+
+type volume struct {
+	Name      string `json:"name"`
+	ConfigMap struct {
+		Name string `json:"name"`
+	} `json:"configMap"`
+}
 
 // run plays a story in virtual time.
 func run(t *testing.T, story func(w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{T: t, Server: apitest.NewWith(t, apitest.Options{InMemory: true, CollectGarbage: true})}
-		c, err := client.New(client.Config{Server: w.URL, Dial: w.Dial, FieldManager: "database-operator"})
+		c, err := client.New(client.Config{Server: w.URL, Dial: w.Dial})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer c.CloseIdleConnections()
 		w.client, w.all = c, client.Of[Database](c, databases)
-		def, err := definition()
+		op, err := operator.New(c, options)
 		if err == nil {
-			err = crd.Ensure(t.Context(), c, crd.EnsureOptions{}, def)
+			op.Definitions()[0].Spec.Conversion = nil // the fake server does not call it
+			err = crd.Ensure(t.Context(), c, crd.EnsureOptions{}, op.Definitions()...)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		hooks, err := newHooks(c, hookOptions)
-		if err != nil {
-			t.Fatal(err)
-		}
-		webhooktest.Admit(w.Server, hooks)
+		webhooktest.Admit(w.Server, op.Webhooks())
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { _ = simulate.New(w.Server, simulate.Options{}).Run(ctx); close(done) }()
@@ -76,7 +115,14 @@ func (w *world) operate() (stop func()) {
 	ctx, cancel := context.WithCancel(w.Context())
 	done := make(chan error)
 	go func() {
-		done <- newManager(w.client, manager.Options{DetectMutations: true, Logger: slog.New(slog.NewTextHandler(&w.log, nil))}).Run(ctx)
+		o := options
+		o.NoServe = true // webhooktest calls them
+		o.Manager = manager.Options{DetectMutations: true, Logger: slog.New(slog.NewTextHandler(&w.log, nil))}
+		op, err := operator.New(w.client, o)
+		if err == nil {
+			err = op.Run(ctx)
+		}
+		done <- err
 	}()
 	return func() {
 		cancel()
@@ -176,7 +222,8 @@ func TestChildrenOfADatabase(t *testing.T) {
 }
 
 // A Database needs one request for each child, two for its finalizer and status, and
-// some for the progress; none when nothing changes, also after a restart.
+// some for the progress. A process that starts applies the children once, except the
+// Secret, and then sends nothing while nothing changes.
 func TestRequestsOfADatabase(t *testing.T) {
 	run(t, func(w *world) {
 		stop := w.operate()
@@ -185,27 +232,31 @@ func TestRequestsOfADatabase(t *testing.T) {
 		stop()
 		count := map[string]int{}
 		for _, r := range w.Requests() {
-			if r.Resource.Group != "apiextensions.k8s.io" && r.Verb != "list" && r.Verb != "watch" && r.Resource != kube.Events {
+			if r.Resource.Group != "apiextensions.k8s.io" && r.Verb != "list" && r.Verb != "watch" && r.Resource != kube.Events && r.Query.Get("fieldManager") == "database-operator" {
 				count[r.Verb+" "+r.Resource.Plural]++
 			}
 		}
-		for verb, want := range map[string]int{"get databases": 1, "patch databases": 5} { // the get is that of the test; the finalizer, and 0 to 3 ready replicas
+		for verb, want := range map[string]int{"get databases": 0, "patch databases": 5} { // the finalizer, and 0 to 3 ready replicas
 			if count[verb] != want {
 				t.Errorf("%d requests %s, want %d", count[verb], verb, want)
 			}
 		}
 		for _, r := range kinds {
-			if n := count["create "+r.Plural]; n != 1 || count["get "+r.Plural]+count["update "+r.Plural] > 0 {
-				t.Errorf("%d requests create %s, want 1, without get and update", n, r.Plural)
+			if n := count["patch "+r.Plural]; n != 1 || count["get "+r.Plural]+count["update "+r.Plural] > 0 {
+				t.Errorf("%d requests patch %s, want 1, without get and update", n, r.Plural)
 			}
 		}
 		w.ForgetRequests()
 		defer w.operate()()
 		w.settle()
+		var again []string
 		for _, r := range w.Requests() {
 			if r.Verb != "list" && r.Verb != "watch" {
-				t.Errorf("after a restart: %s %s", r.Verb, r.Resource.Plural)
+				again = append(again, r.Verb+" "+r.Resource.Plural)
 			}
+		}
+		if diff := cmp.Diff([]string{"patch services", "patch poddisruptionbudgets", "patch statefulsets"}, again); diff != "" {
+			t.Errorf("after a restart (-want +got):\n%s", diff)
 		}
 	})
 }
@@ -257,7 +308,7 @@ func TestNameOfAnother(t *testing.T) {
 		w.Put(kube.Services, `{"metadata":{"namespace":"a","name":"x"},"spec":{"ports":[{"port":80}]}}`)
 		defer w.operate()()
 		w.create(nil)
-		w.is("False NameTaken 0: Service: it is there already and does not belong to this Database")
+		w.is("False NameTaken 0: Service x: the object exists and does not belong to the owner")
 		w.Delete(kube.Services, x)
 		<-time.After(2 * time.Minute)
 		w.is(isReady)
@@ -347,16 +398,11 @@ func TestSpecIsValidated(t *testing.T) {
 // Nothing is lost between the versions, and the server that API servers call converts.
 func TestConversion(t *testing.T) {
 	webhooktest.RoundTrip(t, fromV1alpha1, toV1alpha1, webhooktest.Options[Database, DatabaseV1alpha1]{Objects: 100})
-	hooks, err := newHooks(new(client.Client), hookOptions)
+	op, err := operator.New(new(client.Client), options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	def, err := definition()
-	if err != nil {
-		t.Fatal(err)
-	}
-	def.Spec.Conversion = hooks.Conversion(databases)
-	if err := def.Validate(); err != nil {
+	if err := op.Definitions()[0].Validate(); err != nil {
 		t.Error(err)
 	}
 	body := `{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"1","desiredAPIVersion":"example.com/v1","objects":[` +
@@ -365,7 +411,7 @@ func TestConversion(t *testing.T) {
 	r := httptest.NewRequest(http.MethodPost, "/convert/databases.example.com", strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	rec := httptest.NewRecorder()
-	hooks.Handler().ServeHTTP(rec, r)
+	op.Webhooks().Handler().ServeHTTP(rec, r)
 	var review struct {
 		Response struct{ ConvertedObjects []struct{ Spec Spec } }
 	}
@@ -380,11 +426,13 @@ func TestConversion(t *testing.T) {
 
 // manifests/crd.yaml is what the operator prints for the namespace database-system.
 func TestManifestsArePrinted(t *testing.T) {
-	hooks, err := newHooks(new(client.Client), webhook.Options{Install: true, Secret: kube.Key{Namespace: "database-system", Name: "database-webhook"}})
+	o := options
+	o.Namespace = "database-system"
+	op, err := operator.New(new(client.Client), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := manifests(hooks)
+	want, err := op.Manifests()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,128 +7,154 @@ package main
 
 import (
 	"context"
-	"flag"
-	"log"
-	"log/slog"
-	"os"
-	"time"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
 
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/client"
-	"github.com/listwatch/listwatch/config"
 	"github.com/listwatch/listwatch/controller"
-	"github.com/listwatch/listwatch/events"
+	"github.com/listwatch/listwatch/crd"
 	"github.com/listwatch/listwatch/kube"
-	"github.com/listwatch/listwatch/lease"
-	"github.com/listwatch/listwatch/manager"
+	"github.com/listwatch/listwatch/operator"
 	"github.com/listwatch/listwatch/webhook"
 )
 
-func main() {
-	kubeconfig := flag.String("kubeconfig", "", "kubeconfig file; by default as kubectl finds it, or the pod's service account")
-	listen := flag.String("listen", "", "serve /healthz and /readyz at this address, such as :8080")
-	elect := flag.Bool("leader-elect", false, "work only while holding the Lease database-operator in the namespace of the kubeconfig, or of the pod")
-	printed := flag.Bool("print", false, "print the CustomResourceDefinition, the webhook configuration and its permissions, and end")
-	hook := webhook.Options{Install: true}
-	flag.StringVar(&hook.Listen, "webhook-listen", ":9443", "serve webhooks at this address")
-	flag.StringVar(&hook.URL, "webhook-url", "", "where API servers reach the webhooks, without a Service")
-	flag.Parse()
+func main() { operator.Main(options) }
 
-	cfg, err := config.Load(config.Options{Path: *kubeconfig})
-	exitOn(err)
-	cfg.Client.UserAgent, cfg.Client.FieldManager = "database-operator", "database-operator"
-	cfg.Client.Warn = func(text string) { slog.Warn("the server warns", "text", text) }
-	c, err := client.New(cfg.Client)
-	exitOn(err)
-	hook.Secret = kube.Key{Namespace: cfg.Namespace, Name: "database-webhook"}
-	hooks, err := newHooks(c, hook)
-	exitOn(err)
-	if *printed {
-		text, err := manifests(hooks)
-		exitOn(err)
-		_, err = os.Stdout.Write(text)
-		exitOn(err)
-		return
-	}
-	o := manager.Options{Listen: *listen, Signals: true, Logger: slog.Default()}
-	if *elect {
-		o.Elector, err = lease.New(c, kube.Key{Namespace: cfg.Namespace, Name: "database-operator"}, lease.Options{})
-		exitOn(err)
-	}
-	m := newManager(c, o)
-	m.Add(hooks)
-	exitOn(m.Run(context.Background()))
+var options = operator.Options{Name: "database", Setup: setup, Webhook: webhook.Options{Install: true}}
+
+// app maintains the children of each Database.
+type app struct {
+	client    *client.Client
+	databases *operator.Objects[Database]
+	configs   *cache.Informer[configMap]
+	secrets   *operator.Children[kube.Partial, Database] // metadata only: passwords are not read
+	services  *operator.Children[kube.Partial, Database]
+	budgets   *operator.Children[kube.Partial, Database]
+	sets      *operator.Children[statefulSet, Database]
 }
 
-func exitOn(err error) {
-	if err != nil {
-		log.Fatalln("database:", err)
-	}
-}
+func setup(op *operator.Operator) error {
+	op.Define(crd.Of[Database](databases, crd.Options{ShortNames: []string{"db"},
+		Also: []crd.Version{crd.VersionOf[DatabaseV1alpha1]("v1alpha1", crd.VersionOptions{Deprecated: "use example.com/v1"})}}))
+	webhook.Validate(op.Webhooks(), databases, webhook.Rule{Operations: []webhook.Operation{webhook.Delete}}, protect)
+	webhook.Convert(op.Webhooks(), databases, "v1alpha1", fromV1alpha1, toV1alpha1)
 
-// newHooks returns the webhooks, which all replicas serve.
-func newHooks(c *client.Client, o webhook.Options) (*webhook.Server, error) {
-	hooks, err := webhook.New(c, o)
-	if err != nil {
-		return nil, err
-	}
-	webhook.Validate(hooks, databases, webhook.Rule{Operations: []webhook.Operation{webhook.Delete}}, protect)
-	webhook.Convert(hooks, databases, "v1alpha1", fromV1alpha1, toV1alpha1)
-	return hooks, nil
-}
-
-// manifests returns the definition, the webhook configuration, and the permissions to keep
-// the certificate of the webhooks.
-func manifests(hooks *webhook.Server) ([]byte, error) {
-	def, err := definition()
-	if err != nil {
-		return nil, err
-	}
-	def.Spec.Conversion = hooks.Conversion(databases)
-	text, err := def.YAML()
-	if err != nil {
-		return nil, err
-	}
-	more, err := hooks.Manifests()
-	return append(append(text, "---\n"...), more...), err
-}
-
-// operator maintains the children of each Database.
-type operator struct {
-	client     *client.Client
-	databases  *cache.Informer[Database]
-	configs    *cache.Informer[configMap]
-	children   map[kube.Resource]*cache.Informer[child]
-	controller *controller.Controller[kube.Key]
-	events     *events.Recorder
-}
-
-// newManager returns the operator. All parts use the logger of the Manager.
-func newManager(c *client.Client, mo manager.Options) *manager.Manager {
-	o := &operator{
-		client:    c,
-		databases: cache.New(client.Of[Database](c, databases), cache.Options[Database]{}),
-		configs:   cache.New(client.Of[configMap](c, kube.ConfigMaps), cache.Options[configMap]{}),
-		children:  map[kube.Resource]*cache.Informer[child]{},
-		events:    events.New(c, events.Options{Component: "database-operator"}),
-	}
-	users := cache.By(o.databases.Store(), func(d Database) (kube.Key, bool) {
+	a := &app{client: op.Client}
+	// The finalizer is held until the claims are deleted, which have no owner.
+	a.databases = operator.For(op, databases, operator.Reconciler[Database]{Reconcile: a.reconcile, Finalizer: "example.com/claims", Finalize: a.finalize})
+	a.secrets = operator.Owns[kube.Partial](a.databases, kube.Secrets)
+	a.services = operator.Owns[kube.Partial](a.databases, kube.Services)
+	a.budgets = operator.Owns[kube.Partial](a.databases, budgets)
+	a.sets = operator.Owns[statefulSet](a.databases, kube.StatefulSets)
+	a.configs = operator.Watch[configMap](op, kube.ConfigMaps)
+	users := cache.By(a.databases.Store(), func(d Database) (kube.Key, bool) {
 		return kube.Key{Namespace: d.Namespace, Name: d.Spec.Config}, d.Spec.Config != ""
 	})
-	o.controller = controller.New("database", o.reconcile, controller.Options[kube.Key]{Workers: 4, Timeout: 30 * time.Second})
-	controller.For(o.controller, o.databases, controller.GenerationChanged)
-	controller.Map(o.controller, o.configs, func(m configMap) []kube.Key { return users.Keys(kube.KeyOf(m)) })
-	m := manager.New(mo)
-	m.Add(o.databases, o.configs, o.events)
-	m.AddLed(o.controller)
-	for _, r := range kinds {
-		children := client.Of[child](c, r)
-		if r == kube.Secrets {
-			children.Accept = client.Of[kube.Partial](c, r).Accept // metadata only: passwords are not read
-		}
-		o.children[r] = cache.New(children, cache.Options[child]{})
-		controller.Owns(o.controller, databases, o.children[r])
-		m.Add(o.children[r])
+	controller.Map(a.databases.Controller, a.configs, func(m configMap) []kube.Key { return users.Keys(kube.KeyOf(m)) })
+	return nil
+}
+
+type fields = map[string]any
+
+// reconcile brings the children in line with the Database, and reports. It reads the current
+// state, whatever has changed, and runs again after an error.
+func (a *app) reconcile(ctx context.Context, d Database) (none controller.Result, err error) {
+	hash, err := a.hash(d)
+	if err != nil { // until that ConfigMap is created: see Map
+		return none, a.report(ctx, d, 0, "ConfigMissing", err.Error())
 	}
-	return m
+	set, err := a.children(ctx, d, hash)
+	if errors.Is(err, operator.ErrForeign) {
+		return none, a.report(ctx, d, 0, "NameTaken", err.Error())
+	} else if err != nil {
+		return none, err
+	}
+	ready := set.Status.ReadyReplicas
+	if set.Status.ObservedGeneration < set.Generation || ready < d.Spec.Replicas {
+		return none, a.report(ctx, d, ready, "Progressing", fmt.Sprintf("%d of %d replicas are ready", ready, d.Spec.Replicas))
+	}
+	return none, a.report(ctx, d, ready, "Available", "all replicas are ready")
+}
+
+// hash returns the hash of the configuration, empty if there shall be none.
+func (a *app) hash(d Database) (string, error) {
+	if d.Spec.Config == "" {
+		return "", nil
+	}
+	m, ok := a.configs.Store().Get(kube.Key{Namespace: d.Namespace, Name: d.Spec.Config})
+	if !ok {
+		return "", fmt.Errorf("there is no ConfigMap %s", d.Spec.Config)
+	}
+	text, err := json.Marshal(m.Data)
+	return fmt.Sprintf("%.8x", sha256.Sum256(text)), err
+}
+
+// children applies the children in the order of their creation.
+func (a *app) children(ctx context.Context, d Database, hash string) (set statefulSet, err error) {
+	labels := fields{"database": d.Name}
+	secret := fields{"data": map[string][]byte{"POSTGRES_PASSWORD": []byte(rand.Text())}}
+	if _, err := a.secrets.Create(ctx, d, secret); err != nil { // once: who has the password must keep access
+		return set, err
+	}
+	service := fields{"clusterIP": "None", "selector": labels, "ports": []fields{{"name": "sql", "port": 5432}}}
+	if _, err := a.services.Apply(ctx, d, fields{"spec": service}); err != nil {
+		return set, err
+	}
+	budget := fields{"maxUnavailable": max(1, (d.Spec.Replicas-1)/2), "selector": fields{"matchLabels": labels}} // of more than 2 a majority stays
+	if _, err := a.budgets.Apply(ctx, d, fields{"spec": budget}); err != nil {
+		return set, err
+	}
+	claim := fields{"accessModes": []string{"ReadWriteOnce"}, "resources": fields{"requests": fields{"storage": d.Spec.Storage.Size}}}
+	if d.Spec.Storage.Class != "" {
+		claim["storageClassName"] = d.Spec.Storage.Class
+	}
+	volumes, mounts := []fields{}, []fields{{"name": "data", "mountPath": "/var/lib/postgresql"}}
+	if hash != "" {
+		volumes = []fields{{"name": "config", "configMap": fields{"name": d.Spec.Config}}}
+		mounts = append(mounts, fields{"name": "config", "mountPath": "/etc/postgresql"})
+	}
+	return a.sets.Apply(ctx, d, fields{"spec": fields{
+		"replicas": d.Spec.Replicas, "serviceName": d.Name, "selector": fields{"matchLabels": labels},
+		"volumeClaimTemplates": []fields{{"metadata": fields{"name": "data"}, "spec": claim}},
+		"template": fields{
+			"metadata": fields{"labels": labels, "annotations": fields{"example.com/config": hash}}, // another template: the Pods restart
+			"spec": fields{
+				"containers": []fields{{"name": "db", "image": d.Spec.Image, "envFrom": []fields{{"secretRef": fields{"name": d.Name}}}, "volumeMounts": mounts}},
+				"volumes":    volumes,
+			},
+		},
+	}})
+}
+
+// finalize deletes the claims when the Pods are deleted.
+func (a *app) finalize(ctx context.Context, d Database) (bool, error) {
+	if gone, err := a.sets.Delete(ctx, d, d.Name, client.DeleteOptions{Propagation: client.Foreground}); !gone {
+		return false, err
+	}
+	claims := client.Of[kube.Partial](a.client, kube.PersistentVolumeClaims).In(d.Namespace)
+	err := claims.Where(kube.LabelsSelector(map[string]string{"database": d.Name}), kube.FieldSelector{}).DeleteAll(ctx, client.DeleteOptions{})
+	return err == nil, err
+}
+
+// report writes the status, if it has changed.
+func (a *app) report(ctx context.Context, d Database, ready int32, reason, message string) error {
+	c := kube.Condition{Type: "Ready", Status: kube.ConditionFalse, ObservedGeneration: d.Generation, Reason: reason, Message: message}
+	if reason == "Available" {
+		c.Status = kube.ConditionTrue
+	}
+	return a.databases.PatchStatus(ctx, d, func(d *Database) {
+		d.Status = Status{ReadyReplicas: ready, Conditions: kube.SetCondition(d.Status.Conditions, c)}
+	})
+}
+
+// protect refuses to delete a Database that is protected: CEL rules are not asked then.
+func protect(_ context.Context, r *webhook.Request[Database]) error {
+	if r.Old.Spec.Protect {
+		return &webhook.FieldError{Field: "spec.protect", Reason: webhook.Forbidden, Message: "set it to false before you delete the Database"}
+	}
+	return nil
 }

@@ -1,9 +1,6 @@
 package main
 
-import (
-	"github.com/listwatch/listwatch/crd"
-	"github.com/listwatch/listwatch/kube"
-)
+import "github.com/listwatch/listwatch/kube"
 
 var (
 	databases = kube.Resource{Group: "example.com", Version: "v1", Plural: "databases", Kind: "Database", Namespaced: true}
@@ -65,63 +62,16 @@ func toV1alpha1(d Database) (DatabaseV1alpha1, error) {
 	return o, nil
 }
 
-// definition returns the CustomResourceDefinition of both versions.
-func definition() (*crd.Definition, error) {
-	return crd.Of[Database](databases, crd.Options{ShortNames: []string{"db"},
-		Also: []crd.Version{crd.VersionOf[DatabaseV1alpha1]("v1alpha1", crd.VersionOptions{Deprecated: "use example.com/v1"})}})
-}
-
-// child has the members of a Secret, Service, PodDisruptionBudget and StatefulSet that the
-// operator sets. Others are kept.
-type child struct {
+// statefulSet has the members that the operator reads.
+type statefulSet struct {
 	kube.Meta `json:"metadata"`
-	Data      map[string][]byte `json:"data,omitempty"` // of the Secret
-	Spec      struct {
-		Selector       fields   `json:"selector,omitempty"`
-		ClusterIP      string   `json:"clusterIP,omitempty"`      // of the Service
-		Ports          []port   `json:"ports,omitempty"`          // of the Service
-		MaxUnavailable *int32   `json:"maxUnavailable,omitempty"` // of the PodDisruptionBudget
-		Replicas       *int32   `json:"replicas,omitempty"`       // of the StatefulSet, and all below
-		ServiceName    string   `json:"serviceName,omitempty"`
-		Template       template `json:"template,omitzero"`
-		Claims         []fields `json:"volumeClaimTemplates,omitempty"`
-	} `json:"spec,omitzero"`
-	Status struct {
+	Status    struct {
 		ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 		ReadyReplicas      int32 `json:"readyReplicas,omitempty"`
 	} `json:"status,omitzero"`
-}
-
-type port struct {
-	Name string `json:"name"`
-	Port int32  `json:"port"`
-}
-
-type template struct {
-	kube.Meta `json:"metadata"`
-	Spec      struct {
-		Containers []container `json:"containers"`
-		Volumes    []volume    `json:"volumes,omitempty"`
-	} `json:"spec"`
-}
-
-type container struct {
-	Name         string   `json:"name"`
-	Image        string   `json:"image"`
-	EnvFrom      []fields `json:"envFrom,omitempty"`
-	VolumeMounts []fields `json:"volumeMounts,omitempty"`
-}
-
-type volume struct {
-	Name      string `json:"name"`
-	ConfigMap struct {
-		Name string `json:"name"`
-	} `json:"configMap"`
 }
 
 type configMap struct {
 	kube.Meta `json:"metadata"`
 	Data      map[string]string `json:"data,omitempty"`
 }
-
-type fields = map[string]any // an object without a type of its own

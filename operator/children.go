@@ -1,0 +1,331 @@
+package operator
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/listwatch/listwatch/cache"
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/controller"
+	"github.com/listwatch/listwatch/events"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// ErrForeign means that an object of the name exists, which another object or nobody
+// controls. It was not changed. The owner is reconciled again when that object changes or is
+// deleted, so a reconciler may report the error in its status, and return nil.
+var ErrForeign = errors.New("the object exists and does not belong to the owner")
+
+var zero time.Time
+
+// Children are the objects of a resource that the objects of a reconciler control. C has
+// the members that the program reads: kube.Partial for the metadata only.
+type Children[C, T kube.Object] struct {
+	*cache.Informer[C]
+	Resource kube.Resource
+
+	owner *Objects[T]
+	refs  func(C) []kube.OwnerReference
+	owned *cache.Index[C, string]
+
+	mu      sync.Mutex
+	applied map[kube.Key]applied
+	foreign map[kube.Key][]kube.Key // owners that wait for a child of others to change
+}
+
+// applied is the last state of a child that is known to be as it was applied.
+type applied struct {
+	want  [sha256.Size]byte // hash of what was applied
+	state string
+}
+
+// Owns adds children of resource r. The owner is reconciled after each change of a child.
+func Owns[C cache.Owned[R], R any, T kube.Object](owner *Objects[T], r kube.Resource) *Children[C, T] {
+	toOurs := kube.OwnerReferencesOf[R]()
+	s := &Children[C, T]{
+		Informer: Watch[C](owner.op, r), Resource: r, owner: owner,
+		refs:    func(c C) []kube.OwnerReference { return toOurs(c.GetOwnerReferences()) },
+		applied: map[kube.Key]applied{}, foreign: map[kube.Key][]kube.Key{},
+	}
+	s.owned = cache.ByOwner(s.Store())
+	s.Handle(func(d cache.Delta[C]) {
+		if d.Type == watch.Deleted {
+			s.mu.Lock()
+			delete(s.applied, d.Key)
+			s.mu.Unlock()
+		}
+	})
+	controller.Owns(owner.Controller, owner.Resource, s.Informer)
+	controller.Map(owner.Controller, s.Informer, s.waiting)
+	return s
+}
+
+// waiting returns and forgets the owners that wait for a change of c.
+func (s *Children[C, T]) waiting(c C) []kube.Key {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := kube.KeyOf(c)
+	owners := s.foreign[k]
+	delete(s.foreign, k)
+	return owners
+}
+
+// Apply makes a child of owner as desired says, by server-side apply: see
+// [client.Collection.Apply]. desired is a struct, a map or JSON with the members to set.
+// Its default name and namespace are those of owner, which becomes the controller. A missing
+// object is created; one that owner does not control is not changed: see [ErrForeign]. A
+// child that is being deleted is not changed. Members, and elements of lists with keys, that
+// others add are kept, unless the desired state is invalid beside them.
+//
+// If desired is what the last Apply of this process sent, and nobody has changed the child
+// since, no request is sent. Changes are noticed by the generation and the metadata, or by
+// the resourceVersion of resources without generations, so C need not have the members.
+func (s *Children[C, T]) Apply(ctx context.Context, owner T, desired any) (C, error) {
+	return s.apply(ctx, owner, desired, false)
+}
+
+// Create is Apply for a child that does not exist. An existing one is returned, and not
+// changed: for generated passwords and the like.
+func (s *Children[C, T]) Create(ctx context.Context, owner T, desired any) (C, error) {
+	return s.apply(ctx, owner, desired, true)
+}
+
+func (s *Children[C, T]) apply(ctx context.Context, owner T, desired any, once bool) (none C, err error) {
+	tree, k, err := s.tree(owner, desired)
+	if err != nil {
+		return none, fmt.Errorf("apply %s of %s: %w", s.Resource.Kind, owner.GetName(), err)
+	}
+	body, err := codec.Encode(tree)
+	if err != nil {
+		return none, err
+	}
+	want := sha256.Sum256(body)
+	was, ok, err := s.get(ctx, owner, k)
+	if err != nil {
+		return none, err
+	}
+	metadata := tree["metadata"].(map[string]any)
+	if !ok {
+		now, err := s.writes(owner).Apply(ctx, k, tree, client.ApplyOptions{Force: true, Create: true})
+		if errors.Is(err, kube.ErrConflict) { // it exists: the next run knows whose it is
+			s.late(ctx, owner, k)
+		}
+		return now, s.keep(owner, k, want, now, "created", err)
+	}
+	meta, err := metaOf(was)
+	if err != nil || once || meta.DeletionTimestamp != nil {
+		return was, err
+	}
+	s.mu.Lock()
+	same := s.applied[k] == applied{want, state(meta)}
+	s.mu.Unlock()
+	if same {
+		return was, nil
+	}
+	metadata["uid"] = meta.UID // not one that was created since
+	now, err := s.send(ctx, owner, k, tree)
+	outcome := "updated"
+	if err == nil && now.GetResourceVersion() == was.GetResourceVersion() {
+		outcome = ""
+	}
+	return now, s.keep(owner, k, want, now, outcome, err)
+}
+
+// tree returns the desired state with its name and owner.
+func (s *Children[C, T]) tree(owner T, desired any) (map[string]any, kube.Key, error) {
+	var body []byte
+	var err error
+	switch d := desired.(type) {
+	case []byte:
+		body = d
+	case string:
+		body = []byte(d)
+	default:
+		body, err = codec.Encode(desired)
+	}
+	var tree map[string]any
+	if err == nil {
+		err = json.Unmarshal(body, &tree)
+	}
+	if err != nil || tree == nil {
+		return nil, kube.Key{}, errors.Join(err, errors.New("the desired state is no JSON object"))
+	}
+	child := kube.Meta{}
+	metadata, _ := tree["metadata"].(map[string]any)
+	if metadata == nil {
+		metadata = map[string]any{}
+		tree["metadata"] = metadata
+	}
+	child.Name, _ = metadata["name"].(string)
+	child.Namespace, _ = metadata["namespace"].(string)
+	if child.Name == "" {
+		child.Name = owner.GetName()
+	}
+	if child.Namespace == "" && s.Resource.Namespaced {
+		child.Namespace = owner.GetNamespace()
+	}
+	if err := child.SetControllerReference(s.owner.Resource, owner); err != nil {
+		return nil, kube.Key{}, err
+	}
+	metadata["ownerReferences"] = child.OwnerReferences
+	return tree, kube.KeyOf(child), nil
+}
+
+// get returns the child k of owner; an error if it belongs to others.
+func (s *Children[C, T]) get(ctx context.Context, owner T, k kube.Key) (C, bool, error) {
+	c, ok := s.Store().Get(k)
+	if !ok || s.belongs(s.refs(c), owner) {
+		return c, ok, nil
+	}
+	s.mu.Lock()
+	if o := kube.KeyOf(owner); !slices.Contains(s.foreign[k], o) {
+		s.foreign[k] = append(s.foreign[k], o)
+	}
+	s.mu.Unlock()
+	if c, ok = s.Store().Get(k); !ok || s.belongs(s.refs(c), owner) { // it changed before the key was noted
+		return c, ok, nil
+	}
+	return c, true, fmt.Errorf("%s %s: %w", s.Resource.Kind, k.Name, ErrForeign)
+}
+
+func (s *Children[C, T]) belongs(refs []kube.OwnerReference, owner T) bool {
+	ref, ok := kube.ControllerOf(refs)
+	return ok && ref.UID == kube.NewControllerReference(s.owner.Resource, owner).UID
+}
+
+// late makes the next run of owner wait until the cache shows the object k.
+func (s *Children[C, T]) late(ctx context.Context, owner T, k kube.Key) {
+	if o, err := client.Of[kube.Partial](s.owner.op.Client, s.Resource).Get(ctx, k); err == nil {
+		s.owner.Controller.Await(kube.KeyOf(owner), s.Informer, o)
+	}
+}
+
+// send applies a tree to an object that exists.
+func (s *Children[C, T]) send(ctx context.Context, owner T, k kube.Key, tree map[string]any) (C, error) {
+	now, err := s.writes(owner).Apply(ctx, k, tree, client.ApplyOptions{Force: true})
+	if !errors.Is(err, kube.ErrInvalid) {
+		return now, err
+	}
+	if s.replace(ctx, owner, k, tree) != nil {
+		return now, err
+	}
+	return s.writes(owner).Apply(ctx, k, tree, client.ApplyOptions{Force: true})
+}
+
+// replace sends a tree as a merge patch, which replaces lists. Somebody may have changed the
+// key of an element of a list, such as a port: apply keeps that element as one of theirs,
+// and the desired one beside it may be invalid.
+func (s *Children[C, T]) replace(ctx context.Context, owner T, k kube.Key, tree map[string]any) error {
+	all := writes[codec.RawFull](s, owner)
+	o, err := all.Patch(ctx, k, client.MergePatch, tree)
+	if err != nil {
+		return err
+	}
+	var now struct {
+		Metadata struct {
+			ManagedFields []map[string]any `json:"managedFields"`
+		} `json:"metadata"`
+	}
+	if err := json.Unmarshal([]byte(o.JSON()), &now); err != nil {
+		return err
+	}
+	// What a patch sets is owned by an entry of its own, which would keep the members when
+	// the desired state no longer has them.
+	managed := slices.DeleteFunc(now.Metadata.ManagedFields, func(m map[string]any) bool {
+		return m["manager"] == all.Write.FieldManager && m["operation"] == "Update" && m["subresource"] == nil
+	})
+	_, err = all.Patch(ctx, k, client.JSONPatch, []map[string]any{
+		{"op": "replace", "path": "/metadata/managedFields", "value": managed},
+		{"op": "replace", "path": "/metadata/resourceVersion", "value": o.GetResourceVersion()},
+	})
+	return err
+}
+
+func (s *Children[C, T]) writes(owner T) client.Collection[C] { return writes[C](s, owner) }
+
+// writes returns the children as objects of type W. The next run of owner sees the writes.
+func writes[W, C, T kube.Object](s *Children[C, T], owner T) client.Collection[W] {
+	c := of[W](s.owner.op, s.Resource).With(client.WriteOptions{FieldManager: s.owner.op.o.suffixed(), Validation: "Strict"})
+	return controller.Awaited(s.owner.Controller, kube.KeyOf(owner), c, s.Informer)
+}
+
+// keep remembers what was applied, and records an Event about owner.
+func (s *Children[C, T]) keep(owner T, k kube.Key, want [sha256.Size]byte, now C, outcome string, err error) error {
+	if err != nil {
+		return err
+	}
+	meta, err := metaOf(now)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.applied[k] = applied{want, state(meta)}
+	s.mu.Unlock()
+	if outcome != "" {
+		s.owner.op.Events.Eventf(events.About(s.owner.Resource, owner), events.Normal, "Synced", "%s %s %s", s.Resource.Kind, k.Name, outcome)
+	}
+	return nil
+}
+
+// state is equal for two states of an object whose desired state is equal: those that
+// differ in the status only, where the resource counts generations.
+func state(m kube.Meta) string {
+	if m.Generation == 0 {
+		return m.UID + " " + m.ResourceVersion
+	}
+	return fmt.Sprint(m.UID, m.Generation, m.Labels, m.Annotations, m.Finalizers) // maps are printed in order
+}
+
+// Delete deletes a child, and reports whether owner has none of that name any more. The
+// owner is reconciled again when it is gone.
+func (s *Children[C, T]) Delete(ctx context.Context, owner T, name string, o client.DeleteOptions) (gone bool, err error) {
+	k := kube.Key{Name: name}
+	if s.Resource.Namespaced {
+		k.Namespace = owner.GetNamespace()
+	}
+	c, ok := s.Store().Get(k)
+	if !ok || !s.belongs(s.refs(c), owner) {
+		return true, nil
+	}
+	return false, s.delete(ctx, owner, c, o)
+}
+
+func (s *Children[C, T]) delete(ctx context.Context, owner T, c C, o client.DeleteOptions) error {
+	meta, err := metaOf(c)
+	if err != nil || meta.DeletionTimestamp != nil {
+		return err
+	}
+	o.UID = meta.UID
+	err = s.writes(owner).Delete(ctx, kube.KeyOf(c), o)
+	if err == nil {
+		s.owner.op.Events.Eventf(events.About(s.owner.Resource, owner), events.Normal, "Deleted", "%s %s", s.Resource.Kind, c.GetName())
+	}
+	if errors.Is(err, kube.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// Prune deletes the children of owner whose names are not in keep, and returns how many
+// are left of them.
+func (s *Children[C, T]) Prune(ctx context.Context, owner T, o client.DeleteOptions, keep ...string) (left int, err error) {
+	id := kube.NewControllerReference(s.owner.Resource, owner).UID
+	for k, c := range s.owned.Get(id) {
+		if slices.Contains(keep, k.Name) || !s.belongs(s.refs(c), owner) {
+			continue
+		}
+		left++
+		if err := s.delete(ctx, owner, c, o); err != nil {
+			return left, err
+		}
+	}
+	return left, nil
+}

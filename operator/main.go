@@ -1,0 +1,90 @@
+package operator
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/config"
+)
+
+// Main is the function main of an operator. It parses the command line, to which the program
+// may have added flags of its own by package flag, finds the cluster as kubectl does or by
+// the service account of the pod, and runs the operator until a signal arrives. After an
+// error the process exits with 1.
+//
+// With -print it prints the definitions, the webhook configurations and the permissions of
+// the webhooks as YAML, and ends.
+func Main(o Options) {
+	kubeconfig := flag.String("kubeconfig", "", "kubeconfig file; by default as kubectl finds it, or the pod's service account")
+	printed := flag.Bool("print", false, "print the CustomResourceDefinitions, and the webhook configurations with their permissions, and end")
+	flag.StringVar(&o.Manager.Listen, "listen", o.Manager.Listen, "serve /healthz and /readyz at this address, such as :8080")
+	flag.StringVar(&o.Watched, "namespace", o.Watched, "look after this namespace only (default all)")
+	flag.BoolVar(&o.Elect, "leader-elect", o.Elect, "work only while holding the Lease "+o.suffixed()+" in the namespace of the kubeconfig, or of the pod")
+	flag.StringVar(&o.Webhook.Listen, "webhook-listen", cmp.Or(o.Webhook.Listen, ":9443"), "serve webhooks, if there are any, at this address")
+	flag.StringVar(&o.Webhook.URL, "webhook-url", o.Webhook.URL, "where API servers reach the webhooks, without a Service")
+	flag.Parse()
+	if err := start(context.Background(), o, *kubeconfig, *printed, os.Stdout); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", o.Name, err)
+		os.Exit(1)
+	}
+}
+
+func start(ctx context.Context, o Options, kubeconfig string, printed bool, out io.Writer) error {
+	cfg, err := config.Load(config.Options{Path: kubeconfig})
+	if err != nil {
+		return err
+	}
+	for _, w := range cfg.Warnings {
+		slog.Warn(w)
+	}
+	cfg.Client.UserAgent, cfg.Client.FieldManager = o.suffixed(), o.suffixed()
+	c, err := client.New(cfg.Client)
+	if err != nil {
+		return err
+	}
+	defer c.CloseIdleConnections()
+	o.Namespace = cmp.Or(o.Namespace, cfg.Namespace)
+	o.Manager.Signals = true
+	if o.Manager.Logger == nil {
+		o.Manager.Logger = slog.Default()
+	}
+	op, err := New(c, o)
+	if err != nil {
+		return err
+	}
+	if !printed {
+		return op.Run(ctx)
+	}
+	text, err := op.Manifests()
+	if err == nil {
+		_, err = out.Write(text)
+	}
+	return err
+}
+
+// Manifests returns what -print prints.
+func (op *Operator) Manifests() ([]byte, error) {
+	var parts [][]byte
+	for _, d := range op.defs {
+		text, err := d.YAML()
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, text)
+	}
+	if op.hooks != nil {
+		text, err := op.hooks.Manifests()
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, text)
+	}
+	return bytes.Join(parts, []byte("---\n")), nil
+}
