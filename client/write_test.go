@@ -565,7 +565,7 @@ func TestApplyOnlyCreates(t *testing.T) {
 		if _, err := maps.Apply(t.Context(), web, map[string]any{"data": map[string]string{"l": "2"}}, create); !errors.Is(err, kube.ErrConflict) {
 			t.Errorf("an object that exists: %v", err)
 		}
-		if got := text(t, srv, kube.ConfigMaps, web, "data", "l"); got != "" {
+		if got := text(t, srv, kube.ConfigMaps, web, "data", "l"); got != "<nil>" {
 			t.Errorf("it was changed to %q", got)
 		}
 	})

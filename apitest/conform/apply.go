@@ -10,6 +10,7 @@ import (
 func applyChecks() []check {
 	return []check{
 		{"apply creates, and the applier owns what it set", applyCreates},
+		{"apply with a resourceVersion that no object has only creates", applyOnlyCreates},
 		{"apply removes what the applier no longer wants", applyRemoves},
 		{"apply conflicts with other owners, unless forced", applyConflicts},
 		{"two appliers of one value share it", applyShares},
@@ -71,6 +72,17 @@ func applyCreates(e *env) {
 	b := e.patch(applyPatch, e.path("/a?fieldManager=one"), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  k: '2'\n").want(200)
 	same(e, "data from YAML", b.at("data"), `{"k":"2"}`)
 	same(e, "revision of the event", s.want("MODIFIED a=2").Object.Metadata.ResourceVersion, b.revision())
+}
+
+func applyOnlyCreates(e *env) {
+	apply := func(data string) *answer {
+		return e.patch(applyPatch, e.path("/a?fieldManager=one&force=true"),
+			sprint(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","resourceVersion":"1"},"data":%s}`, data))
+	}
+	a := apply(`{"k":"1"}`).want(201)
+	same(e, "owners", a.owners(), []string{"one/Apply k"})
+	apply(`{"k":"2"}`).refused(409, "Conflict")
+	same(e, "data", e.get(e.path("/a")).at("data"), `{"k":"1"}`)
 }
 
 func applyRemoves(e *env) {
