@@ -62,7 +62,7 @@ func (k *Known) Fetch(ctx context.Context, c *client.Client) (*API, error) {
 	// A server may have only one of the two.
 	for _, err := range []error{coreErr, groupsErr} {
 		if err != nil && !errors.Is(err, kube.ErrNotFound) {
-			return nil, &FetchError{err}
+			return nil, &FetchError{c.Conceal(err)}
 		}
 	}
 	for _, p := range []page{core, groups} {
@@ -224,9 +224,11 @@ func (p page) complete(ctx context.Context, f *fetcher) error {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			if v.resources, v.err = f.version(reading, v); !errors.Is(v.err, client.ErrIdle) {
+			resources, err := f.version(reading, v)
+			if !errors.Is(err, client.ErrIdle) {
 				progress.Reset(maxPatience)
 			}
+			v.resources, v.err = resources, f.c.Conceal(err)
 		})
 	}
 	wg.Wait()

@@ -208,6 +208,34 @@ func TestFetchFails(t *testing.T) {
 	}
 }
 
+// TestFetchHidesCredentials: a server or a proxy can repeat them where a description has
+// its own text.
+func TestFetchHidesCredentials(t *testing.T) {
+	const token = "sesame-street-4711"
+	groups := answer{200, `{"kind":"APIGroupList","groups":[{"name":"a.com","versions":[{"version":"v1"}]}]}`}
+	for name, answers := range map[string]map[string]answer{
+		"of a root":    {"/api": {200, `{"kind":"` + token + `"}`}},
+		"of a version": {"/apis": groups, "/apis/a.com/v1": {200, `{"kind":"` + token + `"}`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ts := httptest.NewServer(&server{answers: answers})
+			defer ts.Close()
+			c, err := client.New(client.Config{Server: ts.URL, Token: token, PlainHTTP: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.CloseIdleConnections()
+			api, err := discovery.Fetch(t.Context(), c)
+			if api != nil {
+				err = api.Broken()["a.com/v1"]
+			}
+			if err == nil || strings.Contains(err.Error(), token) || !strings.Contains(err.Error(), "want kind") {
+				t.Errorf("error %v: want one about the kind, without the token", err)
+			}
+		})
+	}
+}
+
 func TestFetchToleratesServerWithoutCore(t *testing.T) {
 	api := mustFetch(t, &server{answers: map[string]answer{"/api": {http.StatusNotFound, ""}}})
 	if _, err := api.Resolve("crontab"); err != nil {
