@@ -200,7 +200,7 @@ func read[T kube.Object](ctx context.Context, c client.Collection[T], r *client.
 	m, items := answer.Items(max)
 	for b, err := range items {
 		if err != nil && !codec.IsItem(err) {
-			return nil, answer.Refused(), err
+			return nil, answer.Refused(), c.Client.Conceal(err)
 		}
 		if !each(b, err) {
 			return nil, false, errStopped

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -265,6 +266,27 @@ func TestListerPassesOverWhatIsTooLarge(t *testing.T) {
 		}
 		if l.Revision() != srv.Revision() {
 			t.Errorf("limit %d: revision %s, want %s", limit, l.Revision(), srv.Revision())
+		}
+	}
+}
+
+// TestListerHidesCredentials: a server or a proxy can repeat them in what it sends in place
+// of a list.
+func TestListerHidesCredentials(t *testing.T) {
+	const token = "SesameStreet4711"
+	srv := apitest.New(t)
+	srv.On(apitest.Match{Verb: "list"}, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"kind":%q,"metadata":{"name":"a"}}`, token)
+	})
+	c, err := client.New(client.Config{Server: srv.URL, Token: token, PlainHTTP: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range list.New(client.Of[kube.Partial](c, kube.Pods), list.Options{}).All(t.Context()) {
+		var other *codec.NotListError
+		if !errors.As(err, &other) || strings.Contains(err.Error(), token) {
+			t.Errorf("error %v: want a NotListError without the token", err)
 		}
 	}
 }
