@@ -2,8 +2,10 @@ package cache_test
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/listwatch/listwatch/cache"
@@ -29,6 +31,8 @@ func TestGroupSnapshotOfWhoCameAgain(t *testing.T) {
 				continue
 			}
 			takes(t, func(ctx context.Context) error { return s.WaitSynced(ctx) })
+			w.put("a", "x", fmt.Sprint(n))
+			synctest.Wait() // a handler is busy, so the informer has not ended
 			s.Release()
 		}
 		w.pass(time.Second)
