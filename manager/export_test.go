@@ -32,3 +32,9 @@ func (s *Secure) Guard(metrics http.Handler, log *slog.Logger) (h http.Handler, 
 	g := newGate(s, log)
 	return g.before(metrics), g.client.CloseIdleConnections
 }
+
+// GuardOf is Guard with a function that returns how many tokens are remembered.
+func (s *Secure) GuardOf(metrics http.Handler, log *slog.Logger) (h http.Handler, known func() int, end func()) {
+	g := newGate(s, log)
+	return g.before(metrics), func() int { g.mu.Lock(); defer g.mu.Unlock(); return len(g.known) }, g.client.CloseIdleConnections
+}

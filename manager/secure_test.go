@@ -9,8 +9,10 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
@@ -290,4 +292,39 @@ func TestSecureFilesRotate(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestSecureRemembersALimitedNumberOfTokens: invented ones displace each other, and not a
+// permission.
+func TestSecureRemembersALimitedNumberOfTokens(t *testing.T) {
+	srv := apitest.NewInMemory(t)
+	srv.SetToken("good")
+	c, err := client.New(client.Config{Server: srv.URL, Dial: srv.Dial, Token: "good", PlainHTTP: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.CloseIdleConnections()
+	metrics := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	h, known, end := (&manager.Secure{Client: c}).GuardOf(metrics, slog.New(slog.DiscardHandler))
+	defer end()
+	ask := func(token string, want int) {
+		t.Helper()
+		r, w := httptest.NewRequest("GET", "/metrics", nil), httptest.NewRecorder()
+		r.Header.Set("Authorization", "Bearer "+token)
+		if h.ServeHTTP(w, r); w.Code != want {
+			t.Fatalf("%s: %d, want %d", token, w.Code, want)
+		}
+	}
+	ask("good", http.StatusOK)
+	for n := range 2100 {
+		ask(fmt.Sprint("invented-", n), http.StatusUnauthorized)
+	}
+	if n := known(); n > 1000 {
+		t.Errorf("%d tokens are remembered", n)
+	}
+	srv.ForgetRequests()
+	ask("good", http.StatusOK)
+	if n := len(srv.Requests()); n > 0 {
+		t.Errorf("the permission was forgotten: %d requests", n)
+	}
 }
