@@ -24,11 +24,15 @@ import (
 func Ensure[T kube.Object](ctx context.Context, writes client.Collection[T], cached *cache.Store[T], k kube.Key, f func(*T) error) (T, client.Outcome, error) {
 	before, ok := cached.Get(k)
 	if !ok {
-		o, err := created(ctx, writes, k, f)
-		if err == nil {
-			return o, client.Created, nil
+		o, err := made(k, f)
+		if err != nil {
+			return *new(T), client.Unchanged, fmt.Errorf("create %s %s: %w", writes.Resource.Kind, k, err)
 		}
-		if !errors.Is(err, kube.ErrExists) {
+		o, err = writes.Create(ctx, o)
+		switch {
+		case err == nil:
+			return o, client.Created, nil
+		case !errors.Is(err, kube.ErrExists):
 			return *new(T), client.Unchanged, err
 		}
 		return writes.CreateOrUpdate(ctx, k, f)
@@ -43,18 +47,15 @@ func Ensure[T kube.Object](ctx context.Context, writes client.Collection[T], cac
 	return writes.CreateOrUpdate(ctx, k, f)
 }
 
-// created creates the object that f makes from an empty one.
-func created[T kube.Object](ctx context.Context, writes client.Collection[T], k kube.Key, f func(*T) error) (T, error) {
+// made returns the object that f makes from an empty one.
+func made[T kube.Object](k kube.Key, f func(*T) error) (T, error) {
 	named, err := codec.Encode(kube.Partial{Meta: kube.Meta{Namespace: k.Namespace, Name: k.Name}})
 	if err != nil {
-		return *new(T), fmt.Errorf("create %s %s: %w", writes.Resource.Kind, k, err)
+		return *new(T), err
 	}
 	o, err := codec.Decode[T](named)
 	if err == nil {
 		err = f(&o)
 	}
-	if err != nil {
-		return *new(T), fmt.Errorf("create %s %s: %w", writes.Resource.Kind, k, err)
-	}
-	return writes.Create(ctx, o)
+	return o, err
 }

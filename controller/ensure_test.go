@@ -3,6 +3,7 @@ package controller_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 // TestEnsureAsksTheCacheFirst: the requests of Ensure, by what the cache and the server
 // have.
 func TestEnsureAsksTheCacheFirst(t *testing.T) {
-	refused := errors.New("no")
+	refused, exists := errors.New("no"), fmt.Errorf("another one: %w", kube.ErrExists)
 	x := kube.Key{Namespace: "a", Name: "x"}
 	for name, tt := range map[string]struct {
 		cached, stored string // the value; empty = there is no object
@@ -32,6 +33,7 @@ func TestEnsureAsksTheCacheFirst(t *testing.T) {
 		"the server lacks it":      {"old", "", nil, client.Created, []string{"get", "create"}},
 		"the function fails":       {"old", "old", refused, client.Unchanged, nil},
 		"it fails for a new one":   {"", "", refused, client.Unchanged, nil},
+		"as if the server had it":  {"", "old", exists, client.Unchanged, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(t *testing.T, w *world) {
