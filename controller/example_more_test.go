@@ -3,7 +3,6 @@ package controller_test
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/cache"
@@ -21,7 +20,7 @@ func ExampleClusters() {
 	clusters := controller.NewClusters(func(c *controller.Cluster) (caches, error) {
 		return caches{foos: cache.Shared(c.Group, client.Of[Foo](c.Client, foos), cache.Options[Foo]{})}, nil
 	})
-	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	next := make(chan bool)
 	ctl := controller.New("foo", func(_ context.Context, key controller.ClusterKey) (controller.Result, error) {
