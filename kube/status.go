@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -88,7 +89,8 @@ type StatusCause struct {
 	Field   string `json:"field,omitempty"`
 }
 
-// Error returns the server's message with its code and reason.
+// Error returns the server's message with its code and reason, and without the objects
+// that the message quotes, which may be Secrets.
 func (s *Status) Error() string {
 	text := s.text()
 	if s.Code >= 500 && s.AuditID != "" {
@@ -98,7 +100,7 @@ func (s *Status) Error() string {
 }
 
 func (s *Status) text() string {
-	msg, reason := oneLine(s.Message, 4<<10), oneLine(s.Reason, 80)
+	msg, reason := oneLine(withoutObjects(s.Message), 4<<10), oneLine(s.Reason, 80)
 	if msg == "" {
 		msg = strings.ToLower(http.StatusText(s.Code))
 	}
@@ -114,6 +116,31 @@ func (s *Status) text() string {
 		return fmt.Sprintf("server: %s (%d)", msg, s.Code)
 	}
 	return fmt.Sprintf("server: %s (%d %s)", msg, s.Code, reason)
+}
+
+// withoutObjects returns a server's message without the objects that it quotes: the
+// refusal of a patch has the whole patched object, or the patch, which may be a Secret.
+func withoutObjects(msg string) string {
+	const before = "Invalid value: "
+	var b strings.Builder
+	for {
+		head, rest, found := strings.Cut(msg, before)
+		b.WriteString(head)
+		if !found {
+			return b.String()
+		}
+		b.WriteString(before)
+		msg = rest
+		if !strings.HasPrefix(rest, `"{`) && !strings.HasPrefix(rest, `"map[`) {
+			continue
+		}
+		quoted, err := strconv.QuotedPrefix(rest)
+		if err != nil { // it is cut off
+			return b.String() + `"...`
+		}
+		b.WriteString(`"..."`)
+		msg = rest[len(quoted):]
+	}
 }
 
 // oneLine returns at most n bytes of s, with spaces for characters that move a

@@ -126,6 +126,22 @@ func TestStatusError(t *testing.T) {
 	}
 }
 
+// TestStatusErrorQuotesNoObject: kube-apiserver refuses a patch of a Secret by quoting
+// the whole patched object, or the patch.
+func TestStatusErrorQuotesNoObject(t *testing.T) {
+	for message, want := range map[string]string{
+		` "" is invalid: patch: Invalid value: "{\"apiVersion\":\"v1\",\"data\":{\"pw\":\"aHVudGVyMg==\",\"x\":1}}": json: cannot unmarshal number`: `server: "" is invalid: patch: Invalid value: "...": json: cannot unmarshal number (422)`,
+		` "" is invalid: patch: Invalid value: "map[stringData:map[pw:aHVudGVyMg==]]": cannot convert`:                                              `server: "" is invalid: patch: Invalid value: "...": cannot convert (422)`,
+		`Foo "a" is invalid: [spec.a: Invalid value: "{}": no, spec.b: Invalid value: "{\"a\":\"aHVudGVyMg==\"}": no]`:                              `server: Foo "a" is invalid: [spec.a: Invalid value: "...": no, spec.b: Invalid value: "...": no] (422)`,
+		`Invalid value: "{\"a\":\"aHVudGVyMg==`: `server: Invalid value: "... (422)`,
+		`spec.a: Invalid value: "x{y": no`:      `server: spec.a: Invalid value: "x{y": no (422)`,
+	} {
+		if got := (&kube.Status{Code: 422, Message: message}).Error(); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
 func TestStatusErrorIsShort(t *testing.T) {
 	st := kube.Status{Code: 500, Reason: strings.Repeat("R", 1<<20), Message: strings.Repeat("é", 1<<20)}
 	got := st.Error()
