@@ -247,7 +247,7 @@ func (c *Client) send(ctx context.Context, r *Request, id *identity, rd RoundTri
 	ctx, done := c.trace.start(ctx, rd, c.creds.hide)
 	var on alert.Ref
 	ctx = on.Watch(ctx)
-	ctx, watchdog := newWatchdog(ctx, c.timeout)
+	ctx, watchdog := newWatchdog(countDials(ctx), c.timeout)
 	if r.slow {
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { watchdog.disarm() }})
 	}

@@ -53,7 +53,7 @@ func (f forwarder) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // send sends r once, as id.
 func (f forwarder) send(r *http.Request, id *identity) (*http.Response, error) {
-	out := r.Clone(r.Context())
+	out := r.Clone(countDials(r.Context()))
 	for name := range out.Header {
 		if identifying(name) {
 			delete(out.Header, name)

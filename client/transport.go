@@ -1,11 +1,14 @@
 package client
 
 import (
+	"context"
 	"crypto/tls"
+	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/listwatch/listwatch/client/internal/alert"
@@ -35,7 +38,7 @@ func (c Config) transport(base *url.URL, tc *tls.Config) *http.Transport {
 		dial = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext
 	}
 	t := &http.Transport{
-		DialContext:            alert.Listen(dial),
+		DialContext:            alert.Listen(limited(dial)),
 		TLSClientConfig:        tc,
 		TLSHandshakeTimeout:    10 * time.Second,
 		MaxIdleConnsPerHost:    16,
@@ -61,3 +64,28 @@ func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.IsLoopback()
 }
+
+// maxDials limits the connections that are opened for one request.
+const maxDials = 10
+
+var errDials = fmt.Errorf("the server ended %d connections in a row without a response", maxDials)
+
+type dialsKey struct{}
+
+// countDials limits the connections that are opened for the request of ctx. net/http goes
+// on for ever, and without a pause, with a server that ends each connection by GOAWAY.
+func countDials(ctx context.Context) context.Context {
+	return context.WithValue(ctx, dialsKey{}, new(atomic.Int64))
+}
+
+// limited returns dial with the limit of countDials.
+func limited(dial dialer) dialer {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		if n, ok := ctx.Value(dialsKey{}).(*atomic.Int64); ok && n.Add(1) > maxDials {
+			return nil, errDials
+		}
+		return dial(ctx, network, address)
+	}
+}
+
+type dialer = func(ctx context.Context, network, address string) (net.Conn, error)
