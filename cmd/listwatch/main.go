@@ -20,12 +20,15 @@
 package main
 
 import (
+	"io"
+	"log"
 	"os"
 
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/signals"
 )
 
 func main() {
+	log.SetOutput(io.Discard) // net/http logs what a server sends that it does not expect, without a limit
 	ctx, stop := signals.Context()
 	code := run(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr)
 	stop()
