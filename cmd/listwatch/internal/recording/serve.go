@@ -85,7 +85,7 @@ func (o *File) Serve(p *cli.Program, ctx context.Context, rec *replay.Recording,
 	if err := p.Put(srv.URL + "\n"); err != nil {
 		return err
 	}
-	t.Info("replay", fmt.Sprintf("serving %s; try: %s", printable.Count(state.Len(), "change"), shell.Quote("listwatch", "watch", "-A", "-s", srv.URL, rec.Streams()[0].Resource.GroupResource())),
+	t.Info("replay", fmt.Sprintf("serving %s", printable.Count(state.Len(), "change"))+tryIt(srv.URL, rec.Streams()[0].Resource.GroupResource()),
 		"serving", "url", srv.URL, "changes", state.Len())
 	if err := state.Play(ctx, pace); err != nil {
 		return err
@@ -93,6 +93,15 @@ func (o *File) Serve(p *cli.Program, ctx context.Context, rec *replay.Recording,
 	t.Info("replay", "all changes are made; the server keeps the last state until it is stopped", "played", "changes", state.Len())
 	<-ctx.Done()
 	return context.Cause(ctx)
+}
+
+// tryIt returns a command that watches a type of a recording; empty if no server would
+// have that type: its name might be a flag, such as --exec.
+func tryIt(url, typ string) string {
+	if !shell.Inert(typ) {
+		return ""
+	}
+	return "; try: " + shell.Quote("listwatch", "watch", "-A", "-s", url, typ)
 }
 
 func (o *File) script(p *cli.Program, ctx context.Context, address string, rec *replay.Recording, pace replay.Pace, t *messages.Writer) error {
