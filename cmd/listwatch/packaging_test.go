@@ -352,6 +352,9 @@ func TestDeploymentIsHardened(t *testing.T) {
 			t.Errorf("%v, want %v", test.got, test.want)
 		}
 	}
+	if args := texts(container.(map[string]any)["args"]); !slices.Contains(args, "--redact=env") {
+		t.Errorf("values of environment variables are in the log and the checkpoint: %q", args)
+	}
 	dockerfile, err := os.ReadFile(packagingDir + "/Dockerfile")
 	if err != nil {
 		t.Fatal(err)
@@ -439,6 +442,25 @@ func TestReleasesAreSignedAndHaveTheirNotices(t *testing.T) {
 				if len(words) > 1 && words[0] == "make" && !strings.Contains(string(makefile), "\n"+words[1]+":") {
 					t.Errorf("%s: there is no make %s", workflow, words[1])
 				}
+			}
+		}
+	}
+}
+
+// TestWorkflowsHaveTheirSteps: what SECURITY.md and the page of releases promise.
+func TestWorkflowsHaveTheirSteps(t *testing.T) {
+	for workflow, steps := range map[string][]string{
+		"ci": {"run: make test", "run: make e2e", "run: make hostile", "run: make fuzz FUZZTIME=", "/govulncheck@v"},
+		"release": {"uses: actions/attest-build-provenance@", "run: cosign sign --yes ghcr.io/listwatch/listwatch@${{ steps.image.outputs.digest }}",
+			`run: test -z "$(grep -h '^FROM' packaging/Dockerfile | grep -v '@sha256:[0-9a-f]\{64\}')"`},
+	} {
+		b, err := os.ReadFile("../../.github/workflows/" + workflow + ".yml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range steps {
+			if !strings.Contains(string(b), step) {
+				t.Errorf("%s has no step %s", workflow, step)
 			}
 		}
 	}
