@@ -26,13 +26,25 @@ func (e *eventFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&e.types, "types", "", "select the Events of this type: Normal or Warning")
 }
 
+// given reports whether Events are selected.
+func (e *eventFlags) given() bool { return e.about != "" || e.types != "" }
+
+// waits reports whether --for is that of kubectl wait.
+func (e *eventFlags) waits() bool {
+	return strings.HasPrefix(e.about, "condition=") || strings.HasPrefix(e.about, "jsonpath=") || e.about == "create" || e.about == "delete"
+}
+
 // apply adds what the flags select to s; ts are the targets.
 func (e *eventFlags) apply(ctx context.Context, c connect.Cluster, s *target.Selection, ts []target.Target) error {
-	if e.about == "" && e.types == "" {
+	if !e.given() {
 		return nil
 	}
 	for _, t := range ts {
-		if t.Resource.GroupResource() != "events" {
+		switch {
+		case t.Resource.GroupResource() == "events":
+		case e.waits():
+			return exit.Usage("--for selects Events; to wait as kubectl wait does: listwatch watch %s --until %s", t.Resource.GroupResource(), printable.Clip(e.about))
+		default:
 			return exit.Usage("--for and --types select Events, not %s", t.Resource.GroupResource())
 		}
 	}

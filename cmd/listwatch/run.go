@@ -74,7 +74,7 @@ func rootCommand(p *cli.Program) *cobra.Command {
 			if len(args) == 0 {
 				return cmd.Help()
 			}
-			return unknown(cmd, args[0])
+			return unknown(cmd, args[0], p.Args)
 		},
 	}
 	root.SuggestionsMinimumDistance = 2
@@ -82,7 +82,7 @@ func rootCommand(p *cli.Program) *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if cmd == root && cmd.Flags().NArg() > 0 { // the flag is of a command that is not there
-			return unknown(cmd, cmd.Flags().Arg(0))
+			return unknown(cmd, cmd.Flags().Arg(0), p.Args)
 		}
 		return cli.WrongFlag(cmd, err)
 	})
@@ -95,8 +95,11 @@ func rootCommand(p *cli.Program) *cobra.Command {
 	return root
 }
 
-// unknown reports a command that is not there.
-func unknown(root *cobra.Command, name string) error {
+// unknown reports a command that is not there; args are all arguments.
+func unknown(root *cobra.Command, name string, args []string) error {
+	if what := help.Instead(name, args); what != "" {
+		return exit.Usage("unknown command %q: %s", name, what)
+	}
 	if near := root.SuggestionsFor(name); len(near) > 0 {
 		return exit.Usage("unknown command %q; did you mean %q?", printable.Clip(name), near[0])
 	}

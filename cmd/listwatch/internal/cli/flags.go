@@ -21,7 +21,11 @@ var wanted = map[string]string{
 // WrongFlag says what is wrong with a flag, without the words of the parsers below.
 func WrongFlag(cmd *cobra.Command, err error) error {
 	var value *pflag.InvalidValueError
-	if !errors.As(err, &value) {
+	var missing *pflag.NotExistError
+	switch {
+	case errors.As(err, &missing) && cmd.Name() == "list" && (missing.GetSpecifiedName() == "w" || strings.HasPrefix(missing.GetSpecifiedName(), "watch")):
+		return exit.Usage(`list ends after the list; "listwatch watch" follows what happens then`)
+	case !errors.As(err, &value):
 		return err
 	}
 	f, what := value.GetFlag(), value.Unwrap().Error()

@@ -3,6 +3,7 @@ package rolling
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,6 +60,9 @@ func run(p *cli.Program, cmd *cobra.Command, args []string, o *flags) error {
 	}
 	if len(args) > 1 && args[0] == "status" && (len(args) == 3 || strings.Contains(args[1], "/")) {
 		args = args[1:] // kubectl rollout status
+	}
+	if len(args) > 1 && slices.Contains([]string{"history", "pause", "restart", "resume", "undo"}, args[0]) && (len(args) == 3 || strings.Contains(args[1], "/")) {
+		return exit.Usage("rollout follows, and changes nothing: kubectl rollout %s", args[0])
 	}
 	w, err := target.ParseArgs(args)
 	if err != nil {
