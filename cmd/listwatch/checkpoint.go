@@ -131,7 +131,7 @@ func foreign(err error) error {
 func (o *output) form(ts []target.Target) string {
 	form := "objects"
 	switch {
-	case o.query() != nil:
+	case o.query(nil) != nil:
 		form = "rows with their objects"
 	case o.tables():
 		form = "rows"

@@ -269,7 +269,13 @@ func (l *listing) target(ctx context.Context, t target.Target) error {
 // listTarget lists t. One name in a known namespace is a GET.
 func listTarget[T record.Raw](ctx context.Context, l *listing, t target.Target, asRaw func(T) codec.Raw) error {
 	col := client.Of[T](l.clusters[t.Cluster].Client, t.Resource).In(t.Namespace)
-	col.Accept, col.Query = l.output.accept(), l.output.query()
+	var sorted *order.ByTime
+	if l.flags.events.given() { // else the order is that of kubectl get
+		sorted = l.output.byTime(t.Resource)
+	}
+	give := func(r record.Record) { sorted.Give(r, l.give) }
+	defer func() { sorted.Flush(l.give) }()
+	col.Accept, col.Query = l.output.accept(), l.output.query(sorted)
 	fields, err := t.FieldSelector(l.flags.selection.FieldsSel)
 	if err != nil {
 		return exit.Usage("%q: %w", t.Name, err)
@@ -289,20 +295,11 @@ func listTarget[T record.Raw](ctx context.Context, l *listing, t target.Target, 
 			return nil
 		}
 		l.found++
-		l.give(record.Record{Type: string(watch.Added), Time: l.flags.past.Now(), Cluster: t.Cluster, Resource: t.Resource, ID: o.Identity(), Object: asRaw(o), Columns: cols, Initial: true})
+		give(record.Record{Type: string(watch.Added), Time: l.flags.past.Now(), Cluster: t.Cluster, Resource: t.Resource, ID: o.Identity(), Object: asRaw(o), Columns: cols, Initial: true})
 		return nil
 	}
 	if l.flags.subresource != "" {
-		for _, name := range t.Wanted() {
-			o, err := col.Sub(l.flags.subresource).Get(ctx, kube.Key{Name: name})
-			if err != nil {
-				return l.failed(ctx, err)
-			}
-			if err := emit(o); err != nil {
-				return err
-			}
-		}
-		return nil
+		return listSubresources(ctx, l, t, col.Sub(l.flags.subresource), emit)
 	}
 	if t.Name != "" && (t.Namespace != "" || !t.Resource.Namespaced) && l.flags.selection.Selector.Empty() && l.flags.selection.FieldsSel.Empty() {
 		o, err := col.Get(ctx, kube.Key{Name: t.Name})
@@ -329,7 +326,7 @@ func listTarget[T record.Raw](ctx context.Context, l *listing, t target.Target, 
 		switch {
 		case errors.As(err, &item):
 			l.talk.Each(t.Label(), "skipped an object that cannot be read: "+item.Error(), "quarantined", "err", item.Error())
-			l.give(record.Record{Type: record.QuarantinedType, Time: l.flags.past.Now(), Cluster: t.Cluster, Resource: t.Resource, ID: item.Identity, Detail: record.ErrorDetail{Error: printable.Line(item.Err.Error())}})
+			give(record.Record{Type: record.QuarantinedType, Time: l.flags.past.Now(), Cluster: t.Cluster, Resource: t.Resource, ID: item.Identity, Detail: record.ErrorDetail{Error: printable.Line(item.Err.Error())}})
 		case err != nil:
 			// The lister's words name the resource, ours what was typed.
 			return l.failed(ctx, fmt.Errorf("list %s: %w", t.Label(), errors.Unwrap(err)))
@@ -342,8 +339,22 @@ func listTarget[T record.Raw](ctx context.Context, l *listing, t target.Target, 
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	l.give(record.Record{Type: string(watch.Synced), Time: l.flags.past.Now(), Cluster: t.Cluster, Resource: t.Resource,
+	give(record.Record{Type: string(watch.Synced), Time: l.flags.past.Now(), Cluster: t.Cluster, Resource: t.Resource,
 		ID: codec.Identity{ResourceVersion: string(lister.Revision())}, Detail: record.SyncedDetail{Count: l.found - n}})
+	return nil
+}
+
+// listSubresources gets the subresource of each named object.
+func listSubresources[T record.Raw](ctx context.Context, l *listing, t target.Target, col client.Collection[T], emit func(T) error) error {
+	for _, name := range t.Wanted() {
+		o, err := col.Get(ctx, kube.Key{Name: name})
+		if err != nil {
+			return l.failed(ctx, err)
+		}
+		if err := emit(o); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

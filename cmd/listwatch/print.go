@@ -12,12 +12,14 @@ import (
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/cmd/listwatch/hook"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/order"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/until"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/filter"
 	"github.com/listwatch/listwatch/internal/jq"
 	"github.com/listwatch/listwatch/internal/print"
 	"github.com/listwatch/listwatch/internal/record"
+	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
 
@@ -51,9 +53,18 @@ func (o *output) wants(t string) bool {
 	return slices.Contains(o.types, t)
 }
 
-// query asks for what the rows were made of, where that is looked at.
-func (o *output) query() url.Values {
-	if !o.tables() || !o.looks() {
+// byTime returns what sorts a first list of r, nil if it stays as it comes: the rows of Events
+// are sorted, but for those that are sorted otherwise.
+func (o *output) byTime(r kube.Resource) *order.ByTime {
+	if r.Plural != kube.Events.Plural || r.Group != kube.Events.Group && r.Group != "events.k8s.io" || !o.tables() || o.whole {
+		return nil
+	}
+	return &order.ByTime{}
+}
+
+// query asks for what the rows were made of, where that is looked at, or sorted by.
+func (o *output) query(sorted *order.ByTime) url.Values {
+	if !o.tables() || !o.looks() && sorted == nil {
 		return nil
 	}
 	return url.Values{"includeObject": {"Object"}}

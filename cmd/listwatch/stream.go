@@ -12,6 +12,7 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/checkpoint"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/monitor"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/order"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/refused"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/exit"
@@ -40,6 +41,7 @@ type stream[T record.Raw] struct {
 	asRaw      func(T) codec.Raw
 	complete   func(T) codec.Raw // with managedFields, for expressions; nil = they see the same
 	give       func(record.Record)
+	first      *order.ByTime // sorts the first list; nil = it stays as it comes
 	talk       *messages.Writer
 	folder     *messages.Folder // of all streams
 	state      *monitor.State
@@ -83,8 +85,9 @@ type stream[T record.Raw] struct {
 func newStream[T record.Raw](t target.Target, c client.Collection[codec.Raw], o *output, opts watch.Options, asRaw func(T) codec.Raw) *stream[T] {
 	s := &stream[T]{Target: t, served: t.Resource, store: cache.NewStore[T](), woken: make(chan struct{}, 1), asRaw: asRaw, partial: opts.Revision != "", from: opts.Revision, began: time.Now()}
 	s.selects(o)
+	s.first = o.byTime(t.Resource)
 	s.opts, s.opts.Trace = opts, watch.Trace{Listed: s.listed, Connected: s.connected, Interrupted: s.interrupted}
-	s.col = client.Collection[T]{Client: c.Client, Labels: c.Labels, Fields: c.Fields, Accept: o.accept(), Query: o.query()}
+	s.col = client.Collection[T]{Client: c.Client, Labels: c.Labels, Fields: c.Fields, Accept: o.accept(), Query: o.query(s.first)}
 	s.begin()
 	return s
 }
@@ -118,6 +121,7 @@ func (s *stream[T]) listen(ctx context.Context) {
 // follow runs until ctx is done, the end that was asked for, or a failure that
 // nothing mends.
 func (s *stream[T]) follow(ctx context.Context) error {
+	defer func() { s.first.Flush(s.give) }() // of a first list that was not complete
 	for {
 		err := s.run(ctx)
 		switch {
@@ -300,7 +304,7 @@ func (s *stream[T]) object(t watch.Type, o T) record.Record {
 
 func (s *stream[T]) emit(r record.Record) {
 	r.Time, r.Resource, r.Cluster = time.Now(), s.served, s.Cluster
-	s.give(r)
+	s.first.Give(r, s.give)
 }
 
 // progressEvery is how often a long first list is reported.
