@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"log/slog"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -239,10 +240,9 @@ func (r *recorder) events(ctx context.Context, o *eventFlags, targets []target.T
 	var watches sync.WaitGroup
 	r.folder = messages.NewFolder(r.talk)
 	defer r.folder.Flush()
-	for _, t := range targets {
-		if r.skipped.Follow(); t.Typed == target.Everything {
-			r.folder.Join()
-		}
+	for range targets {
+		r.skipped.Follow()
+		r.folder.Join()
 	}
 	for _, t := range targets {
 		watches.Go(func() {
@@ -288,7 +288,9 @@ func (r *recorder) follow(ctx context.Context, o *eventFlags, t target.Target) e
 	w := watch.New(client.Of[codec.RawFull](r.client, t.Resource).In(t.Namespace).Where(o.selection.Selector, fields), watch.Options{
 		Limit: o.selection.Limit(), MaxItem: record.MaxItem, Idle: o.idle, Initial: initial, Trace: stream.Trace(watch.Trace{Interrupted: func(i watch.Interruption) {
 			if i.Err != nil && !ends(&i) {
-				r.talk.Warn(t.Label(), fmt.Sprintf("cannot %s: %s; again in %s", messages.Verb(i.Op), auth.Brief(i.Err), printable.Rough(i.Wait)), "failed", "err", printable.Line(i.Err.Error()))
+				r.folder.Say(messages.Shared{Level: slog.LevelWarn, Subject: t.Label(),
+					Text: fmt.Sprintf("cannot %s: %s; again in %s", messages.Verb(i.Op), auth.Brief(i.Err), printable.Rough(i.Wait)),
+					Kind: fmt.Sprintf("cannot %s: %s; retrying", messages.Verb(i.Op), auth.Cause(i.Err))}, "failed", "err", printable.Line(i.Err.Error()))
 			}
 		}})})
 	for ev, err := range replay.Record(stream, only(t, w.Events(ctx))) {
