@@ -67,22 +67,7 @@ func storageKinds() []Kind {
 			Defaults: func(d *rules.Defaults, o map[string]any) {
 				d.Object(d.Object(o, "spec"), "source")
 			},
-			Validate: func(r *rules.Refusals, o, _ map[string]any) {
-				spec := rules.ObjectAt(o, "spec")
-				pods.RefuseDriver(r, "spec.attacher", rules.TextAt(spec, "attacher"))
-				source := rules.ObjectAt(spec, "source")
-				if rules.Has(source, "inlineVolumeSpec") == rules.Has(source, "persistentVolumeName") {
-					r.Required("spec.source", "must specify exactly one of inlineVolumeSpec and persistentVolumeName")
-				}
-				if name, ok := source["persistentVolumeName"].(string); ok {
-					if name == "" {
-						r.Required("spec.source.persistentVolumeName")
-					}
-					r.Each("spec.source.persistentVolumeName", name, rules.Subdomain(name))
-				}
-				name := rules.TextAt(spec, "nodeName")
-				r.Each("spec.nodeName", name, rules.Subdomain(name))
-			},
+			Validate: refuseAttachment,
 			Status:   `{"attached":false}`,
 			Zero:     `"spec":{"attacher":"","source":{},"nodeName":""},"status":{"attached":false}`,
 			Printer:  attachmentPrinter,
@@ -94,6 +79,23 @@ func storageKinds() []Kind {
 			Printer: attributesPrinter,
 		},
 	}
+}
+
+func refuseAttachment(r *rules.Refusals, o, _ map[string]any) {
+	spec := rules.ObjectAt(o, "spec")
+	pods.RefuseDriver(r, "spec.attacher", rules.TextAt(spec, "attacher"))
+	source := rules.ObjectAt(spec, "source")
+	if rules.Has(source, "inlineVolumeSpec") == rules.Has(source, "persistentVolumeName") {
+		r.Required("spec.source", "must specify exactly one of inlineVolumeSpec and persistentVolumeName")
+	}
+	if name, ok := source["persistentVolumeName"].(string); ok {
+		if name == "" {
+			r.Required("spec.source.persistentVolumeName")
+		}
+		r.Each("spec.source.persistentVolumeName", name, rules.Subdomain(name))
+	}
+	name := rules.TextAt(spec, "nodeName")
+	r.Each("spec.nodeName", name, rules.Subdomain(name))
 }
 
 func fillCsiDriver(d *rules.Defaults, spec map[string]any) {

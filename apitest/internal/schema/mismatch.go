@@ -84,13 +84,10 @@ func (r *reader) mismatch(n *node, at goField) error {
 
 // mismatchOfInt is mismatch for an IntOrString, which decodes a number into an int32.
 func (r *reader) mismatchOfInt() error {
-	if c := r.b[r.i]; c != '-' && (c < '0' || c > '9') {
-		return nil
-	}
 	start := r.i
 	text := r.number()
 	r.i = start
-	if fitsInt32(text) {
+	if text == "" || fitsInt32(text) {
 		return nil
 	}
 	return fmt.Errorf("json: cannot unmarshal number %s into Go value of type int32", text)
