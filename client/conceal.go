@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/listwatch/listwatch/kube"
@@ -102,6 +103,8 @@ func (k *credentials) hide(text string) string {
 		if len(s) >= minSecret {
 			text = strings.ReplaceAll(text, s, hidden)
 			text = strings.ReplaceAll(text, url.QueryEscape(s), hidden)
+			quoted := strconv.Quote(s)
+			text = strings.ReplaceAll(text, quoted[1:len(quoted)-1], hidden)
 		}
 	}
 	return text

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"path/filepath"
 	"reflect"
@@ -186,5 +187,29 @@ func TestSecretsAreNotReported(t *testing.T) {
 		printed := texts(seen...)
 		checkSecret(t, planted, printed)
 		checkSecret(t, string(key[40:80]), printed)
+	}
+}
+
+// TestSecretsAreNotQuoted: net/http quotes a header that it cannot parse, as Go does.
+func TestSecretsAreNotQuoted(t *testing.T) {
+	const password = `sesame-"street"\4711`
+	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, heard, _ := r.BasicAuth()
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %s\r\n\r\n", heard)
+	}))
+	defer ts.Close()
+	c, err := client.New(client.Config{Server: ts.URL, Username: "u", Password: password, PlainHTTP: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = do(t.Context(), c, &client.Request{Path: "/200"})
+	if err == nil || !strings.Contains(err.Error(), "Content-Length") || strings.Contains(err.Error(), "4711") {
+		t.Errorf("error %v: want one about the header, without the password", err)
 	}
 }
