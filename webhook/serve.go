@@ -14,6 +14,12 @@ import (
 	"github.com/listwatch/listwatch/internal/guard"
 )
 
+// Limits of the listener.
+const (
+	maxConnections = 200 // half of them from one address
+	maxStreams     = 50  // requests at a time on a connection
+)
+
 // Run listens, obtains a certificate, and serves until ctx ends and Options.Drain has
 // passed, so that requests of API servers that still use this replica are answered. The
 // certificate is renewed meanwhile. It returns nil if ctx ended it. It can be called
@@ -38,11 +44,12 @@ func (s *Server) Run(ctx context.Context) error {
 	working, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	server := guard.Server(working, s.Handler())
+	server.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: maxStreams} // each holds some 12 KB; API servers open more connections
 	var all sync.WaitGroup
 	all.Go(func() { s.keep(working) })
 	failed := make(chan error, 1)
 	all.Go(func() {
-		failed <- server.Serve(tls.NewListener(guard.Share(l, 0), &tls.Config{GetCertificate: s.GetCertificate, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}))
+		failed <- server.Serve(tls.NewListener(guard.Share(l, maxConnections), &tls.Config{GetCertificate: s.GetCertificate, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}))
 	})
 	select {
 	case err = <-failed:

@@ -215,6 +215,50 @@ func TestBodiesThatDoNotComeHoldUpNobody(t *testing.T) {
 	}
 }
 
+// TestStreamsAreLimited: with connections without requests that end, they bound the memory.
+func TestStreamsAreLimited(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		p := mustIssue(t, time.Now(), time.Hour, host)
+		for name, b := range map[string][]byte{"tls.crt": p.certPEM, "tls.key": p.keyPEM} {
+			if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := New(nil, Options{Name: "hooks", Service: secretKey, CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := newPipes()
+		s.listen = func() (net.Listener, error) { return l, nil }
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- s.Run(ctx) }()
+		synctest.Wait()
+		c, err := l.dial(t, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		go io.WriteString(c, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00")
+		var head [9]byte
+		if _, err := io.ReadFull(c, head[:]); err != nil || head[3] != 4 {
+			t.Fatalf("no SETTINGS: %v, %v", head, err)
+		}
+		settings := make([]byte, int(head[1])<<8|int(head[2]))
+		if _, err := io.ReadFull(c, settings); err != nil {
+			t.Fatal(err)
+		}
+		if want := string([]byte{0, 3, 0, 0, 0, 50}); !strings.Contains(string(settings), want) {
+			t.Errorf("MAX_CONCURRENT_STREAMS is not 50: % x", settings)
+		}
+		c.Close()
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestBudgetIsForAllBodies: a request waits until others have ended, or until its time is
 // over. Of requests that wait for each other, one goes on.
 func TestBudgetIsForAllBodies(t *testing.T) {
