@@ -17,6 +17,7 @@ type ResourceInfo struct {
 	Status     bool            // it has a status subresource: a plain update does not change status
 	Fields     []string        // field selectors besides metadata.name and metadata.namespace
 	Columns    []Column        // of a Table, between NAME and AGE
+	Defined    bool            // as a CustomResourceDefinition defines it: behind NAME a Table has Columns only, if there are any
 	Scale      *Scale          // it has a scale subresource
 	Schema     json.RawMessage // openAPIV3Schema of a custom resource; nil = no validation
 }
@@ -45,6 +46,9 @@ type Scale struct {
 func (r ResourceInfo) info() object.Info {
 	info := object.Info{Resource: r.Resource, Singular: r.Singular, ShortNames: r.ShortNames, Categories: r.Categories,
 		Status: r.Status, Fields: r.Fields, Scale: (*object.Scale)(r.Scale), Schema: r.Schema}
+	if r.Defined {
+		info.ListKindName = r.Kind + "List"
+	}
 	for _, c := range r.Columns {
 		info.Columns = append(info.Columns, object.Column{Name: c.Name, Type: c.Type, Path: c.Path, Priority: c.Priority, Format: c.Format, Description: c.Description})
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -123,24 +124,43 @@ type Target struct {
 	Namespace string // empty = all
 	Labels    string // the selectors, as in a query
 	Fields    string
+
+	// Columns are those of the definition of a custom resource when the stream began; nil = it
+	// has none, or they are not known.
+	Columns []apitest.Column
 }
 
 // targetLine is the JSON of a Target.
 type targetLine struct {
-	Group      string `json:"group,omitempty"`
-	Version    string `json:"version"`
-	Plural     string `json:"plural"`
-	Kind       string `json:"kind,omitempty"`
-	Namespaced bool   `json:"namespaced,omitempty"`
-	Namespace  string `json:"namespace,omitempty"`
-	Labels     string `json:"labels,omitempty"`
-	Fields     string `json:"fields,omitempty"`
+	Group      string       `json:"group,omitempty"`
+	Version    string       `json:"version"`
+	Plural     string       `json:"plural"`
+	Kind       string       `json:"kind,omitempty"`
+	Namespaced bool         `json:"namespaced,omitempty"`
+	Namespace  string       `json:"namespace,omitempty"`
+	Labels     string       `json:"labels,omitempty"`
+	Fields     string       `json:"fields,omitempty"`
+	Columns    []columnLine `json:"columns,omitempty"`
+}
+
+// columnLine is an apitest.Column, with the names that a definition has.
+type columnLine struct {
+	Name        string `json:"name"`
+	Type        string `json:"type,omitempty"`
+	Path        string `json:"jsonPath"`
+	Priority    int    `json:"priority,omitempty"`
+	Format      string `json:"format,omitempty"`
+	Description string `json:"description,omitempty"`
 }
 
 // MarshalJSON encodes a Target without nesting.
 func (t Target) MarshalJSON() ([]byte, error) {
 	r := t.Resource
-	return codec.Encode(targetLine{r.Group, r.Version, r.Plural, r.Kind, r.Namespaced, t.Namespace, t.Labels, t.Fields})
+	l := targetLine{r.Group, r.Version, r.Plural, r.Kind, r.Namespaced, t.Namespace, t.Labels, t.Fields, nil}
+	for _, c := range t.Columns {
+		l.Columns = append(l.Columns, columnLine(c))
+	}
+	return codec.Encode(l)
 }
 
 // UnmarshalJSON decodes the JSON of MarshalJSON.
@@ -149,7 +169,10 @@ func (t *Target) UnmarshalJSON(b []byte) error {
 	if err != nil {
 		return err
 	}
-	*t = Target{kube.Resource{Group: l.Group, Version: l.Version, Plural: l.Plural, Kind: l.Kind, Namespaced: l.Namespaced}, l.Namespace, l.Labels, l.Fields}
+	*t = Target{kube.Resource{Group: l.Group, Version: l.Version, Plural: l.Plural, Kind: l.Kind, Namespaced: l.Namespaced}, l.Namespace, l.Labels, l.Fields, nil}
+	for _, c := range l.Columns {
+		t.Columns = append(t.Columns, apitest.Column(c))
+	}
 	return nil
 }
 

@@ -63,7 +63,7 @@ func NewState(ctx context.Context, r *Recording, srv *apitest.Server) (*State, e
 			case known:
 				continue
 			}
-			if err := serve(ctx, srv, res); err != nil {
+			if err := serve(ctx, srv, e.Target); err != nil {
 				return nil, fmt.Errorf("replay %s: %w", res, err)
 			}
 			served[res.GroupResource()] = res
@@ -90,8 +90,9 @@ func storable(r kube.Resource, object []byte) bool {
 		(kind == "" || kind == r.Kind) && (apiVersion == "" || apiVersion == r.APIVersion()) && meta.Name != ""
 }
 
-// serve adds r to srv, if srv does not serve it yet.
-func serve(ctx context.Context, srv *apitest.Server, r kube.Resource) error {
+// serve adds the resource of t to srv, if srv does not serve it yet.
+func serve(ctx context.Context, srv *apitest.Server, t *Target) error {
+	r := t.Resource
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, srv.URL+r.Path("")+"?limit=1", nil)
 	if err != nil {
 		return err
@@ -107,7 +108,7 @@ func serve(ctx context.Context, srv *apitest.Server, r kube.Resource) error {
 		return nil
 	case http.StatusNotFound:
 		srv.RemoveResource(r) // another version of it
-		srv.AddResource(apitest.ResourceInfo{Resource: r})
+		srv.AddResource(apitest.ResourceInfo{Resource: r, Columns: t.Columns, Defined: t.Columns != nil})
 		return nil
 	}
 	return fmt.Errorf("the server answers %d", resp.StatusCode)

@@ -43,9 +43,8 @@ type replayFlags struct {
 }
 
 const replayLong = `Play a recording of "listwatch record": print the events as watch does, at their
-original pace. A recording has no columns: the program prints those that a server of its
-Kubernetes version has, and those of the definitions in the recording, with the ages of
-that time.
+original pace, in the columns that a server of this Kubernetes version has. Custom
+resources have the columns of the start of the recording. Ages are those of that time.
 
 With --serve state, a fake API server goes through the recorded states: any client
 can list and watch it. With --serve script, requests get the recorded responses, in the

@@ -132,7 +132,7 @@ func openMoment(ctx context.Context) func(context.Context, time.Time, []ui.Objec
 		for i, o := range objects {
 			list[i] = past.Object(o)
 		}
-		srv, err := past.Serve(list, at, false)
+		srv, err := past.Serve(list, nil, at, false)
 		if err != nil {
 			return ui.Moment{}, err
 		}

@@ -70,7 +70,7 @@ func runDiff(p *cli.Program, cmd *cobra.Command, args []string, o *diffFlags) er
 	var of connect.Cluster // the types of both moments
 	for i, m := range d.moments {
 		var done func()
-		if of, done, err = cluster(p, &o.connection, m.objects(d.moments[1-i]), d.at[i]); err != nil {
+		if of, done, err = cluster(p, &o.connection, m.objects(d.moments[1-i]), nil, d.at[i]); err != nil {
 			return err
 		}
 		defer done()

@@ -68,13 +68,13 @@ func (o *Flags) Clusters(ctx context.Context, p *cli.Program, connection *connec
 	for _, n := range m.notes {
 		t.Note("warning: " + n)
 	}
-	c, done, err := cluster(p, connection, m.objects(), at)
+	c, done, err := cluster(p, connection, m.objects(), m.columns(), at)
 	return []connect.Cluster{c}, done, err
 }
 
-// cluster returns one that has the objects of a time. The caller calls done.
-func cluster(p *cli.Program, connection *connect.Flags, objects []Object, at time.Time) (_ connect.Cluster, done func(), err error) {
-	srv, err := Serve(objects, at, true)
+// cluster returns one that has the objects of a time, in these columns. The caller calls done.
+func cluster(p *cli.Program, connection *connect.Flags, objects []Object, columns Columns, at time.Time) (_ connect.Cluster, done func(), err error) {
+	srv, err := Serve(objects, columns, at, true)
 	if err != nil {
 		return connect.Cluster{}, nil, exit.Failed(err)
 	}
@@ -182,16 +182,19 @@ type Object struct {
 	JSON     []byte // nil = the type, which has no objects
 }
 
+// Columns are those of custom resources, as far as they are known.
+type Columns map[kube.Resource][]apitest.Column
+
 // Serve starts a server with the objects of a time, to which the ages in its Tables count.
 // They have the resourceVersions that they had then.
-func Serve(objects []Object, at time.Time, inMemory bool) (*apitest.Server, error) {
+func Serve(objects []Object, columns Columns, at time.Time, inMemory bool) (*apitest.Server, error) {
 	return apitest.Start(apitest.Options{NoValidation: true, InMemory: inMemory, AgesAt: at, Revision: 1, Prepare: func(srv *apitest.Server) error {
 		served := map[string]bool{}
 		for _, o := range objects {
 			if id := o.Resource.GroupResource(); !served[id] {
 				served[id] = true
 				srv.RemoveResource(o.Resource)
-				srv.AddResource(apitest.ResourceInfo{Resource: o.Resource})
+				srv.AddResource(apitest.ResourceInfo{Resource: o.Resource, Columns: columns[o.Resource], Defined: columns[o.Resource] != nil})
 			}
 		}
 		for _, o := range inOrder(objects) {
@@ -240,6 +243,8 @@ type moment struct {
 	notes    []string // of files that are damaged
 	recorded bool     // it is that of a recording
 	replaced bool     // the recording has no values of Secrets
+
+	unknown []kube.Resource // recorded types whose first list was not complete
 }
 
 // known is what is known of a type at the moment.
@@ -355,10 +360,24 @@ func (m *moment) objects(others ...*moment) []Object {
 			}
 		}
 	}
+	for _, r := range m.unknown {
+		list = append(list, Object{r, nil})
+	}
 	slices.SortStableFunc(list, func(a, b Object) int {
 		return strings.Compare(fmt.Sprint(a.Resource.Namespaced), fmt.Sprint(b.Resource.Namespaced))
 	})
 	return list
+}
+
+// columns returns those of the recorded custom resources.
+func (m *moment) columns() Columns {
+	all := Columns{}
+	for _, k := range m.types {
+		for _, s := range k.streams {
+			all[s.Resource] = s.Columns
+		}
+	}
+	return all
 }
 
 func clock(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }

@@ -83,6 +83,7 @@ func readRecording(path string, at time.Time) (*moment, error) {
 	revisions := map[string]replay.StateObject{}
 	for _, s := range found.Streams {
 		if !s.Synced {
+			m.unknown = append(m.unknown, s.Target.Resource)
 			continue
 		}
 		id := s.Target.Resource.GroupResource()

@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"strings"
 
+	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/replay"
 )
@@ -23,4 +26,42 @@ func clusterOf(ctx context.Context, c *client.Client) replay.Cluster {
 		cl.UID = ns.GetUID()
 	}
 	return cl
+}
+
+// columnsOf returns the columns that the definition of r has, nil if r has none, or it may
+// not be read.
+func columnsOf(ctx context.Context, c *client.Client, r kube.Resource) []apitest.Column {
+	if !strings.Contains(r.Group, ".") {
+		return nil // only groups of a domain may be defined
+	}
+	d, err := client.Of[codec.Raw](c, kube.CustomResourceDefinitions).Get(ctx, kube.Key{Name: r.GroupResource()})
+	if err != nil {
+		return nil
+	}
+	var o struct {
+		Spec struct {
+			Versions []struct {
+				Name    string
+				Columns []struct {
+					Name, Type, JSONPath string
+					Priority             int
+					Format, Description  string
+				} `json:"additionalPrinterColumns"`
+			}
+		}
+	}
+	if json.Unmarshal([]byte(d.JSON()), &o) != nil {
+		return nil
+	}
+	for _, v := range o.Spec.Versions {
+		if v.Name != r.Version {
+			continue
+		}
+		var all []apitest.Column
+		for _, c := range v.Columns {
+			all = append(all, apitest.Column{Name: c.Name, Type: c.Type, Path: strings.TrimPrefix(c.JSONPath, "."), Priority: c.Priority, Format: c.Format, Description: c.Description})
+		}
+		return all
+	}
+	return nil
 }

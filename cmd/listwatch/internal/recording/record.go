@@ -107,7 +107,8 @@ traffic of another client.
 
 Secrets, and the values of environment variables, are replaced while they are
 recorded, by as many bytes; credentials are never in the file. A recording that was
-cut, even by kill -9, plays as far as it goes.`
+cut, even by kill -9, plays as far as it goes. It has the columns of custom resources
+if their definitions may be read.`
 
 // Command is record.
 func Command(p *cli.Program) *cobra.Command {
@@ -277,7 +278,7 @@ func (r *recorder) follow(ctx context.Context, o *eventFlags, t target.Target) e
 	if err != nil {
 		return exit.Usage("%q: %w", t.Name, err)
 	}
-	stream := r.out.Stream(replay.Target{Resource: t.Resource, Namespace: t.Namespace, Labels: o.selection.Selector.String(), Fields: fields.String()})
+	stream := r.out.Stream(replay.Target{Resource: t.Resource, Namespace: t.Namespace, Labels: o.selection.Selector.String(), Fields: fields.String(), Columns: columnsOf(ctx, r.client, t.Resource)})
 	initial := map[string]watch.Initial{"paged": watch.Paged, "stream": watch.Stream}[o.list]
 	synced, failures := false, 0
 	// As watch: a request that is refused before the first sync ends the run.

@@ -11,13 +11,16 @@ import (
 )
 
 // Rows makes the rows of recorded objects. A recording has objects, not the rows in which
-// the server printed them: the cells are those of a fake server, with the columns of the
-// definitions that are in the recording.
+// the server printed them: the cells are those of a fake server, with the columns that the
+// definitions of custom resources had at the start, or that definitions have which are
+// recorded themselves.
 type Rows struct {
 	srv     *apitest.Server
 	base    time.Time
 	tried   map[kube.Resource]bool
 	columns map[int]string // the last ones, by stream
+
+	recorded map[kube.Resource][]apitest.Column // those that a definition had
 }
 
 // NewRows returns those of rec. The caller closes them.
@@ -26,12 +29,13 @@ func NewRows(rec *replay.Recording) (*Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Rows{srv: srv, base: rec.Header.TimeBase, tried: map[kube.Resource]bool{}, columns: map[int]string{}}
+	r := &Rows{srv: srv, base: rec.Header.TimeBase, tried: map[kube.Resource]bool{}, columns: map[int]string{}, recorded: map[kube.Resource][]apitest.Column{}}
 	definitions := map[int]bool{} // streams
 	for _, e := range rec.Entries {
 		switch {
 		case e.Kind == replay.KindStream:
 			definitions[e.ID] = e.Target.Resource == kube.CustomResourceDefinitions
+			r.recorded[e.Target.Resource] = e.Target.Columns
 		case e.Kind == replay.KindEvent && definitions[e.ID]:
 			if o, err := codec.ParseRaw(e.Object); err == nil && !r.tried[kube.Resource{Plural: o.GetName()}] {
 				r.tried[kube.Resource{Plural: o.GetName()}] = true // the first state, until another one is played
@@ -87,7 +91,7 @@ func (r *Rows) row(stream int, res kube.Resource, o codec.Raw, at time.Duration)
 	if err != nil && res.Kind != "" && !r.tried[res] {
 		r.tried[res] = true
 		r.srv.RemoveResource(res) // another version of it
-		r.srv.AddResource(apitest.ResourceInfo{Resource: res})
+		r.srv.AddResource(apitest.ResourceInfo{Resource: res, Columns: r.recorded[res], Defined: r.recorded[res] != nil})
 		b, err = r.srv.Table(res, object, r.base.Add(at))
 	}
 	if err != nil {
