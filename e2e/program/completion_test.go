@@ -82,6 +82,12 @@ func TestTerminalCompletion(t *testing.T) {
 			work := t.TempDir()
 			w := openTerminal(t, 140, 30, fmt.Sprintf("export HOME=%s PATH=%s:$PATH KUBECONFIG=%s/config; cd %s; %s", home, bin, home, work, shell.start))
 			w.until(`^ready>`)
+			within := func(quote string) string { // zsh escapes a word in place of a quote within it
+				if shell.name == "zsh" {
+					return ""
+				}
+				return quote
+			}
 			for _, c := range []struct{ typed, want string }{
 				{`listwatch watch deploym`, `listwatch watch deployments.apps`},
 				{`listwatch watch pods,deploym`, `listwatch watch pods,deployments.apps`},
@@ -105,6 +111,10 @@ func TestTerminalCompletion(t *testing.T) {
 				{`listwatch watch pods --where .sta`, `listwatch watch pods --where .status.`},
 				{`listwatch watch pods --where=.sta`, `listwatch watch pods --where=.status.`},
 				{`listwatch watch pods --where '.status.ph`, `listwatch watch pods --where '.status.phase`},
+				{`listwatch watch pods --where='.status.ph`, `listwatch watch pods --where=` + within("'") + `.status.phase`},
+				{`listwatch watch pods --where=".status.ph`, `listwatch watch pods --where=` + within(`"`) + `.status.phase`},
+				{typed: `listwatch watch pods --where='$(touch pwned) .status.ph`},
+				{typed: "listwatch watch pods --where=\"`touch pwned` .status.ph"},
 				{`listwatch watch pods --until 'count(.a > 1 and .status.ph`, `listwatch watch pods --until 'count(.a > 1 and .status.phase`},
 				{`listwatch watch pods --fail-on ".a - .b == .status.ph`, `listwatch watch pods --fail-on ".a - .b == .status.phase`},
 				{`listwatch watch pods --until-any '.spec.containers[].ima`, `listwatch watch pods --until-any '.spec.containers[].image`},

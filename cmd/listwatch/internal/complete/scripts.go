@@ -20,6 +20,7 @@ var edits = map[string][]edit{
 `, `    # Readline replaces a word with its quotes, and closes those after a completion, so
     # that a quote directly before the cursor is one that is still open.
     openQuote=""
+    [[ ${cur} == -*=[\'\"]* ]] && cur=${cur#*=}
     if [[ ${cur} == [\'\"]* ]]; then
         openQuote=${cur:0:1}
         if [[ ${#cur} -gt 1 && ${cur} == *"${openQuote}" ]]; then
@@ -73,15 +74,24 @@ var edits = map[string][]edit{
 		{"local cur prev words cword split\n", "local cur prev words cword split openQuote\n"},
 	},
 	"zsh": {
-		{`=~ '-.*=' ]]`, `=~ '^-[^=]*=' ]]`},
+		{`"${lastParam}" =~ '-.*=' ]]`, `"${whole}" =~ '^-[^=]*=' ]]`},
+		{"    words=(\"${=words[1,CURRENT]}\")\n", `    # A quote within the last word, as in --where='.a, is one that zsh does not report.
+    local whole=${words[CURRENT]} openQuote=${compstate[quote]}
+    if [[ "${whole}" == -*=\'* && "${whole#*=\'}" != *\'* ]]; then
+        openQuote="'"
+    elif [[ "${whole}" == -*=\"* && "${whole#*=\"}" != *\"* ]]; then
+        openQuote='"'
+    fi
+    words=("${=words[1,CURRENT]}")
+`},
 		{"    out=$(eval ${requestComp} 2>/dev/null)\n", `    if [[ "${requestComp}" == *'$('* || "${requestComp}" == *'` + "`" + `'* || "${requestComp}" == *[\<\>=]'('* ]]; then
         return 1
     fi
     out=$(eval ${requestComp} 2>/dev/null)
 `},
 		{`    if [ "${lastChar}" = "" ]; then
-`, `    if [ -n "${compstate[quote]}" ]; then
-        requestComp="${requestComp}${compstate[quote]}"
+`, `    if [ -n "${openQuote}" ]; then
+        requestComp="${requestComp}${openQuote}"
     elif [ "${lastChar}" = "" ]; then
 `},
 	},
@@ -91,10 +101,10 @@ var edits = map[string][]edit{
     set -l args (commandline -xpc 2> /dev/null; or commandline -opc)
     set args (string escape -- (string replace -r '^~(?=/|$)' -- $HOME $args))
 `},
-		{`(string escape -- (commandline -ct))`, `(string escape -- (commandline -ct | string replace -r '^[\'"]' ''))`},
-		{`(string match -r -- '-.*=' "$lastArg")`, `(string match -r -- '^-[^=]*=' "$lastArg")`},
+		{`(string escape -- (commandline -ct))`, `(string escape -- (commandline -ct | string replace -r '^(-[^=]*=)?[\'"]' '$1'))`},
+		{`(string match -r -- '-.*=' "$lastArg")`, `(commandline -ct | string match -r -- '^-[^=]*=')`},
 		{`string split --max 1 \t $__listwatch_comp_results[1]`, `string split --max 1 -- \t $__listwatch_comp_results[1]`},
-		{`(commandline -t | string escape --style=regex)`, `(commandline -ct | string replace -r '^[\'"]' '' | string escape --style=regex)`},
+		{`(commandline -t | string escape --style=regex)`, `(commandline -ct | string replace -r '^(-[^=]*=)?[\'"]' '$1' | string escape --style=regex)`},
 	},
 }
 
