@@ -239,10 +239,10 @@ func TestReplayTellsTheWholeStory(t *testing.T) {
 			"listwatch: mark: the storm is over",
 		}},
 		{"crd-added.lwrec.ndjson", []string{
-			"listwatch: customresourcedefinitions.apiextensions.k8s.io: no objects; waiting for some",
+			"listwatch: customresourcedefinitions.apiextensions.k8s.io: no objects",
 			"listwatch: widgets.example.com: cannot watch: ", "listwatch: mark: the CRD is made",
 			"ADDED customresourcedefinition.apiextensions.k8s.io/widgets.example.com",
-			"listwatch: widgets.example.com: no objects in namespace default; waiting for some",
+			"listwatch: widgets.example.com: no objects in namespace default",
 			"ADDED widget.example.com/a", "DELETED widget.example.com/b", "listwatch: mark: the CRD is deleted",
 			"DELETED widget.example.com/a", "DELETED customresourcedefinition.apiextensions.k8s.io/widgets.example.com",
 			"listwatch: widgets.example.com: watch closed by server after DUR, resuming at rv=NUM",

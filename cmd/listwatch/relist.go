@@ -104,7 +104,7 @@ func (s *stream[T]) empty(n int) {
 	switch absent := len(s.Names) - n; {
 	case n > 0 && absent > 0 && (s.Namespace != "" || !s.Resource.Namespaced):
 		s.info(fmt.Sprintf("%s of %s found%s%s", printable.Thousands(n), printable.Count(len(s.Names), "name"), s.Where(), waiting("the others")), "none")
-	case n > 0:
+	case n > 0 || s.terse:
 	case s.Name != "" && !s.once:
 		s.info("does not exist"+s.Where()+nor+waiting("it"), "none")
 	default:

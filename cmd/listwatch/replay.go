@@ -244,6 +244,7 @@ func (r *replaying) play(ctx context.Context, targets []target.Target, records c
 		s := &playedStream{stream: stream[codec.RawFull]{Target: t, served: t.Resource, store: cache.NewStore[codec.RawFull](), asRaw: func(o codec.RawFull) codec.Raw { return o.Raw }, began: time.Now(), columns: &table.NoColumns, maxFailures: -1,
 			give: func(rec record.Record) { record.Enqueue(records, rec) }, talk: r.talk, folder: each}}
 		s.selects(&r.output)
+		s.first, s.decided, s.terse = r.output.byTime(t.Resource), true, len(targets) > 3
 		streams = append(streams, s)
 	}
 	trace := func(n int) watch.Trace {
@@ -267,6 +268,9 @@ func (r *replaying) play(ctx context.Context, targets []target.Target, records c
 		if err := s.take(ctx, played.Event, played.Err); err != nil {
 			return whyEnded(ctx, err)
 		}
+	}
+	for _, s := range streams {
+		s.first.Flush(s.give) // of a recording that ends in a first list
 	}
 	return filter.Decided(context.Cause(ctx), streams)
 }

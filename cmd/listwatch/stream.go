@@ -57,7 +57,8 @@ type stream[T record.Raw] struct {
 	counted int64   // bytes of this stream in memory
 
 	once        bool // end at SYNCED
-	decided     bool // --until and its like say when it ends
+	decided     bool // --until and its like say when it ends, or it has happened
+	terse       bool // that there are no objects is not said
 	narrowed    bool // there are selectors
 	maxFailures int  // in a row; negative = any number
 
