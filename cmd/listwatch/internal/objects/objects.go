@@ -49,7 +49,11 @@ func (f *Flags) Read(ctx context.Context, args []string, stdin io.Reader) (a Cho
 		return a, err
 	}
 	if len(args) > 0 {
-		return a, exit.Usage("--filename says which objects, and so does %q: give one", printable.Clip(args[0]))
+		by := "filename"
+		if f.kustomization != "" {
+			by = "kustomize"
+		}
+		return a, exit.Usage("--%s says which objects, and so does %q: give one", by, printable.Clip(args[0]))
 	}
 	reader := &manifest.Reader{Stdin: stdin, Recursive: f.recursive}
 	if f.kustomization != "" {
