@@ -111,7 +111,7 @@ func TestHelpOfACommandInBothSpellings(t *testing.T) {
 }
 
 // flagVerbs are those with which the helps of flags begin.
-const flagVerbs = " accept add ask begin choose color compare compress continue count do end expect fail fetch forget give hand help ignore impersonate keep kill leave let limit load log misbehave open play post print reach read record refuse replace require restart run say select send serve show skip sort trust use wait warn write "
+const flagVerbs = " accept add admit ask begin choose color compare compress continue count do end expect fail fetch forget forward give hand help ignore impersonate inject keep kill leave let limit load log misbehave open pass permit play post print reach read record redact refuse replace request require restart run say select send serve show simulate skip sort trust use wait warn write "
 
 func TestHelpOfEachFlagBeginsWithAVerb(t *testing.T) {
 	for _, c := range help.Commands(rootCommand(&cli.Program{})) {

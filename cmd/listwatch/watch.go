@@ -98,7 +98,7 @@ func watchCommand(p *cli.Program) *cobra.Command {
 	o.operating.Register(f)
 	o.checkpointing.register(f)
 	f.BoolVar(&o.live, "live", false, "show a table and update it in place, instead of a line for each event")
-	f.BoolVarP(&o.watching, "watch", "w", true, "have no effect; accepted because kubectl has this flag")
+	f.BoolVarP(&o.watching, "watch", "w", true, "accept this flag of kubectl, which has no effect here")
 	o.reporting.registerHow(f)
 	o.reporting.columns.RegisterServer(f)
 	f.String("sort-by", "", "")

@@ -52,7 +52,7 @@ func Usage(cmd *cobra.Command) error {
 		}
 	}
 	if shared {
-		fmt.Fprint(w, "\n\"listwatch options\" explains the flags that select the cluster and the credentials.\n")
+		fmt.Fprint(w, "\n\"listwatch options\" explains the flags of the cluster and the credentials.\n")
 	}
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(w, "\n\"%s COMMAND --help\" explains a command.\n", cmd.CommandPath())

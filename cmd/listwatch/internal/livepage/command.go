@@ -83,7 +83,7 @@ watched on disk.`,
 	f.Int64Var(&o.disk, "history-size", 1024, "keep at most this many MiB of files in --history")
 	f.DurationVar(&o.age, "history-age", 7*24*time.Hour, "keep states in --history for this long")
 	f.StringVar(&o.basePath, "base-path", "", "serve the page behind a proxy under this path, such as /live; the proxy may keep or remove the path, and must keep the Host header")
-	f.StringVar(&o.auth, "auth", "token", "admit: token (browsers with the printed link) or token-review (people with a token of the cluster, who see what SubjectAccessReview allows; only behind TLS)")
+	f.StringVar(&o.auth, "auth", "token", "admit by: token (browsers with the printed link) or token-review (people with a token of the cluster, who see what SubjectAccessReview allows; only behind TLS)")
 	f.StringSliceVar(&o.audiences, "audience", nil, "require this audience in the tokens of --auth token-review (default that of the server)")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing on stderr but the link and why the program ended")
 	f.StringVar(&o.logFormat, "log-format", "text", "write messages to stderr as text or json")

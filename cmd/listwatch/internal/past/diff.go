@@ -61,7 +61,7 @@ was undone in between is not shown: listwatch replay -o diff shows each change.`
 	o.diffing.RegisterStyle(f)
 	o.filtering.RegisterChanges(f)
 	f.StringVar(&o.color, "color", "auto", "color the output: auto, always or never")
-	f.StringVar(&o.redact, "redact", "secrets", "redact: secrets (the values of Secrets), env (those and the values of environment variables) or none")
+	f.StringVar(&o.redact, "redact", "secrets", "redact in the output: secrets (the values of Secrets), env (those and the values of environment variables) or none")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing on stderr but why the program ended")
 	f.StringVar(&o.logFormat, "log-format", "text", "write messages to stderr as text or json")
 	o.connection.Register(f)
