@@ -10,14 +10,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/listwatch/listwatch/bench/internal/turns"
 )
 
 type options struct {
@@ -28,15 +27,6 @@ type options struct {
 }
 
 func main() {
-	if task := os.Getenv("LISTWATCH_BENCH_INFORMERS"); task != "" {
-		var j job
-		err := json.Unmarshal([]byte(task), &j)
-		if err == nil {
-			err = j.run(context.Background())
-		}
-		exit(err)
-		return
-	}
 	var o options
 	flag.IntVar(&o.Objects, "objects", 10_000, "objects of 1 KB, in as many namespaces as there are informers")
 	flag.IntVar(&o.Changes, "changes", 5_000, "changes, each of another object")
@@ -47,17 +37,11 @@ func main() {
 	flag.StringVar(&o.Only, "only", "", "only this part: many or contention")
 	flag.StringVar(&o.Out, "out", "", "also write the tables into this file")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	exit(o.measure(ctx))
+	turns.Main("informers", clientTask, func(ctx context.Context, j job) error { return j.run(ctx) }, o.measure)
 }
 
-func exit(err error) {
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "informers:", err)
-		os.Exit(1)
-	}
-}
+// clientTask is the variable with the task of a client.
+const clientTask = "LISTWATCH_BENCH_INFORMERS"
 
 func (o options) measure(ctx context.Context) error {
 	if o.Changes > o.Objects || o.Objects%o.Informers != 0 {
@@ -68,27 +52,9 @@ func (o options) measure(ctx context.Context) error {
 		return err
 	}
 	defer s.close()
-	var out strings.Builder
-	fmt.Fprintf(&out, "# Informers\n\n%s, load %s before the start, %d rounds in which the clients take turns, medians. CPU is user and system of the\nclient process. %d ConfigMaps of 1 KB in %d namespaces, TLS and HTTP/2, protobuf, *corev1.ConfigMap on both sides.\n",
+	head := fmt.Sprintf("# Informers\n\n%s, load %s before the start, %d rounds in which the clients take turns, medians. CPU is user and system of the\nclient process. %d ConfigMaps of 1 KB in %d namespaces, TLS and HTTP/2, protobuf, *corev1.ConfigMap on both sides.\n",
 		time.Now().UTC().Format(time.DateOnly), load(), o.Rounds, o.Objects, o.Informers)
-	printed := 0
-	for _, part := range []struct {
-		name string
-		run  func(context.Context, *strings.Builder) error
-	}{{"many", s.many}, {"contention", s.contention}} {
-		if o.Only != "" && o.Only != part.name {
-			continue
-		}
-		err := part.run(ctx, &out)
-		fmt.Print(out.String()[printed:])
-		if printed = out.Len(); err != nil {
-			return fmt.Errorf("%s: %w", part.name, err)
-		}
-	}
-	if o.Out == "" {
-		return nil
-	}
-	return os.WriteFile(o.Out, []byte(out.String()), 0o644)
+	return turns.Write(ctx, o.Only, o.Out, head, turns.Part{Name: "many", Run: s.many}, turns.Part{Name: "contention", Run: s.contention})
 }
 
 // load is the machine's, over the last minute.
@@ -102,15 +68,6 @@ func load() string {
 }
 
 var clients = []string{"ours", "client-go"}
-
-func median(all []outcome, of func(outcome) float64) float64 {
-	var v []float64
-	for _, r := range all {
-		v = append(v, of(r))
-	}
-	slices.Sort(v)
-	return v[len(v)/2]
-}
 
 // many compares processes of many informers, at rest and with changes.
 func (s *stage) many(ctx context.Context, out *strings.Builder) error {
@@ -127,7 +84,7 @@ func (s *stage) many(ctx context.Context, out *strings.Builder) error {
 	fmt.Fprintf(out, "\n## %d informers in one process\n\nEach follows a namespace. They start, nothing happens for %s, and then %d objects change, %d a second.\n\n", s.Informers, s.Idle, s.Changes, s.Rate)
 	fmt.Fprintln(out, "| client | CPU until synced | goroutines | heap | RSS, idle | CPU a minute, idle | CPU a change | goroutines, busy | heap, busy | RSS, busy |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
 	for _, c := range clients {
-		of := func(f func(outcome) float64) float64 { return median(runs[c], f) }
+		of := func(f func(outcome) float64) float64 { return turns.Median(runs[c], f) }
 		fmt.Fprintf(out, "| %s | %.2f s | %.0f | %.1f MB | %.0f MB | %.0f ms | %.0f µs | %.0f | %.1f MB | %.0f MB |\n", c,
 			of(func(r outcome) float64 { return r.Synced.CPU }), of(func(r outcome) float64 { return float64(r.Idle.Goroutines) }),
 			of(func(r outcome) float64 { return r.Synced.Heap / 1e6 }), of(func(r outcome) float64 { return r.Idle.RSS / 1e6 }),
@@ -155,7 +112,7 @@ func (s *stage) contention(ctx context.Context, out *strings.Builder) error {
 			}
 		}
 		for _, c := range clients {
-			of := func(f func(outcome) float64) float64 { return median(runs[c], f) }
+			of := func(f func(outcome) float64) float64 { return turns.Median(runs[c], f) }
 			late := func(q float64) float64 { return of(func(r outcome) float64 { return r.Busy.late(q) }) }
 			fmt.Fprintf(out, "| %s | %s | %s | %.2f ms | %.2f ms | %.2f ms |\n", reads, c,
 				perSecond(of(func(r outcome) float64 { return float64(r.Busy.Reads) / (r.Busy.CPU - r.Idle.After) })), late(0.5), late(0.99), late(1))

@@ -1,18 +1,17 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/bench/internal/turns"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -64,25 +63,11 @@ func (s *stage) play(ctx context.Context, j job) (r outcome, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	j.Server, j.CA, j.Objects, j.Namespaces = s.server.URL, s.authority(), s.Objects, s.options.Informers
-	task, err := json.Marshal(j)
+	client, err := turns.Start(ctx, clientTask, j)
 	if err != nil {
 		return r, err
 	}
-	cmd := exec.CommandContext(ctx, os.Args[0])
-	cmd.Env = append(os.Environ(), "LISTWATCH_BENCH_INFORMERS="+string(task))
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return r, err
-	}
-	pipe, err := cmd.StdoutPipe()
-	if err != nil {
-		return r, err
-	}
-	if err := cmd.Start(); err != nil {
-		return r, err
-	}
-	answers := json.NewDecoder(bufio.NewReader(pipe))
+	answers := json.NewDecoder(client.Out)
 	steps := func() error {
 		if err := answers.Decode(&r.Synced); err != nil {
 			return fmt.Errorf("it does not sync: %w", err)
@@ -90,12 +75,12 @@ func (s *stage) play(ctx context.Context, j job) (r outcome, err error) {
 		if j.Reads == "" {
 			time.Sleep(s.Idle)
 		}
-		fmt.Fprintln(in, 0)
+		fmt.Fprintln(client.In, 0)
 		if err := answers.Decode(&r.Idle); err != nil {
 			return fmt.Errorf("it does not rest: %w", err)
 		}
 		s.change()
-		fmt.Fprintln(in, s.Changes)
+		fmt.Fprintln(client.In, s.Changes)
 		if err := answers.Decode(&r.Busy); err != nil {
 			return fmt.Errorf("it does not get %d changes: %w", s.Changes, err)
 		}
@@ -104,8 +89,8 @@ func (s *stage) play(ctx context.Context, j job) (r outcome, err error) {
 	if err = steps(); err != nil {
 		cancel()
 	}
-	in.Close()
-	if ended := cmd.Wait(); err == nil {
+	client.In.Close()
+	if ended := client.Wait(); err == nil {
 		err = ended
 	}
 	return r, err

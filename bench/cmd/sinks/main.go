@@ -30,15 +30,6 @@ type options struct {
 }
 
 func main() {
-	if task := os.Getenv("LISTWATCH_BENCH_SINK"); task != "" {
-		var t job
-		err := json.Unmarshal([]byte(task), &t)
-		if err == nil {
-			err = t.run(context.Background())
-		}
-		exit(err)
-		return
-	}
 	var o options
 	flag.IntVar(&o.Objects, "objects", 10_000, "objects of 2 KB that change")
 	flag.IntVar(&o.Changes, "changes", 20_000, "changes of them")
@@ -48,17 +39,11 @@ func main() {
 	flag.StringVar(&o.Only, "only", "", "only this part: changes, load or shards")
 	flag.StringVar(&o.Out, "out", "", "also write the tables into this file")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	exit(o.measure(ctx))
+	turns.Main("sinks", clientTask, func(ctx context.Context, j job) error { return j.run(ctx) }, o.measure)
 }
 
-func exit(err error) {
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "sinks:", err)
-		os.Exit(1)
-	}
-}
+// clientTask is the variable with the task of a client.
+const clientTask = "LISTWATCH_BENCH_SINK"
 
 // result is what a client prints at its end.
 type result struct {
@@ -67,36 +52,9 @@ type result struct {
 	Records   int
 }
 
-func median(all []result, of func(result) float64) float64 {
-	var v []float64
-	for _, r := range all {
-		v = append(v, of(r))
-	}
-	slices.Sort(v)
-	return v[len(v)/2]
-}
-
 func (o options) measure(ctx context.Context) error {
-	var out strings.Builder
-	printed := 0
-	fmt.Fprintf(&out, "# Sinks\n\n%s, %d rounds in which the clients take turns, medians. CPU is user and system of the client process,\nthe database of SQLite included, a server's not. The machine had other work: wall times are long.\n", time.Now().UTC().Format(time.DateOnly), o.Rounds)
-	for _, part := range []struct {
-		name string
-		run  func(context.Context, *strings.Builder) error
-	}{{"changes", o.changes}, {"load", o.load}, {"shards", o.shards}} {
-		if o.Only != "" && o.Only != part.name {
-			continue
-		}
-		err := part.run(ctx, &out)
-		fmt.Print(out.String()[printed:])
-		if printed = out.Len(); err != nil {
-			return fmt.Errorf("%s: %w", part.name, err)
-		}
-	}
-	if o.Out == "" {
-		return nil
-	}
-	return os.WriteFile(o.Out, []byte(out.String()), 0o644)
+	head := fmt.Sprintf("# Sinks\n\n%s, %d rounds in which the clients take turns, medians. CPU is user and system of the client process,\nthe database of SQLite included, a server's not. The machine had other work: wall times are long.\n", time.Now().UTC().Format(time.DateOnly), o.Rounds)
+	return turns.Write(ctx, o.Only, o.Out, head, turns.Part{Name: "changes", Run: o.changes}, turns.Part{Name: "load", Run: o.load}, turns.Part{Name: "shards", Run: o.shards})
 }
 
 // sinks are where records go.
@@ -129,11 +87,11 @@ func (o options) changes(ctx context.Context, out *strings.Builder) error {
 				runs[c] = append(runs[c], all[0])
 			}
 		}
-		ours := median(runs["ours"], cpu)
+		ours := turns.Median(runs["ours"], cpu)
 		for _, c := range clients {
-			used := median(runs[c], cpu)
+			used := turns.Median(runs[c], cpu)
 			fmt.Fprintf(out, "| %s | %s | %.0f | %.0f µs | %.0f MB | %s |\n", name, c, float64(o.Changes)/used, used/float64(o.Changes)*1e6,
-				median(runs[c], peak)/1e6, ratio(c == "client-go", ours/used))
+				turns.Median(runs[c], peak)/1e6, ratio(c == "client-go", ours/used))
 		}
 	}
 	return nil
@@ -178,8 +136,8 @@ func (o options) load(ctx context.Context, out *strings.Builder) error {
 			}
 		}
 		for _, c := range clients {
-			fmt.Fprintf(out, "| %s | %s | %.1f s | %.1f s | %.0f MB | %s | %s |\n", name, c, median(runs[c], cpu), median(runs[c], wall), median(runs[c], peak)/1e6,
-				ratio(c == "driver", median(runs["runner"], cpu)/median(runs[c], cpu)), ratio(c == "driver", median(runs["runner"], wall)/median(runs[c], wall)))
+			fmt.Fprintf(out, "| %s | %s | %.1f s | %.1f s | %.0f MB | %s | %s |\n", name, c, turns.Median(runs[c], cpu), turns.Median(runs[c], wall), turns.Median(runs[c], peak)/1e6,
+				ratio(c == "driver", turns.Median(runs["runner"], cpu)/turns.Median(runs[c], cpu)), ratio(c == "driver", turns.Median(runs["runner"], wall)/turns.Median(runs[c], wall)))
 		}
 	}
 	return nil
@@ -205,8 +163,8 @@ func (o options) shards(ctx context.Context, out *strings.Builder) error {
 		}
 	}
 	for _, n := range []int{1, 3} {
-		used := median(runs[n], cpu)
-		fmt.Fprintf(out, "| %d | %.0f | %.2f |\n", n, float64(o.Changes)/used, median(runs[1], cpu)/used)
+		used := turns.Median(runs[n], cpu)
+		fmt.Fprintf(out, "| %d | %.0f | %.2f |\n", n, float64(o.Changes)/used, turns.Median(runs[1], cpu)/used)
 	}
 	return nil
 }

@@ -51,15 +51,9 @@ func (s *stage) put(i int) kube.Revision {
 
 // cast are the processes of a run.
 type cast struct {
-	all []*actor
+	all []*turns.Client
 	err error
 	end func()
-}
-
-type actor struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
 }
 
 // start starts a process for each shard and waits until their tables are complete.
@@ -84,7 +78,7 @@ func (s *stage) start(ctx context.Context, o options, j job) (*cast, error) {
 		c.end = func() { srv.Shutdown(); srv.WaitForShutdown(); os.RemoveAll(dir) }
 	}
 	for j.Shard = range j.Shards {
-		a, err := begin(ctx, j)
+		a, err := turns.Start(ctx, clientTask, j)
 		if err != nil {
 			c.end()
 			return nil, err
@@ -92,31 +86,12 @@ func (s *stage) start(ctx context.Context, o options, j job) (*cast, error) {
 		c.all = append(c.all, a)
 	}
 	for _, a := range c.all {
-		if line, err := a.out.ReadString('\n'); err != nil || line != "live\n" {
+		if line, err := a.Out.ReadString('\n'); err != nil || line != "live\n" {
 			c.finish()
 			return nil, fmt.Errorf("%q: %w", line, errShort)
 		}
 	}
 	return c, nil
-}
-
-func begin(ctx context.Context, j job) (*actor, error) {
-	task, err := json.Marshal(j)
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.CommandContext(ctx, os.Args[0])
-	cmd.Env = append(os.Environ(), "LISTWATCH_BENCH_SINK="+string(task))
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	return &actor{cmd, in, bufio.NewReader(out)}, cmd.Start()
 }
 
 // lead is how many changes the server is ahead at most: it forgets old ones.
@@ -129,10 +104,10 @@ func (c *cast) reach(rev kube.Revision, changes int) error {
 		if len(c.all) > 1 {
 			changes = 0
 		}
-		fmt.Fprintln(a.in, rev, changes)
+		fmt.Fprintln(a.In, rev, changes)
 	}
 	for _, a := range c.all {
-		if line, err := a.out.ReadString('\n'); err != nil || line != "reached\n" {
+		if line, err := a.Out.ReadString('\n'); err != nil || line != "reached\n" {
 			return fmt.Errorf("%q: %w", line, errShort)
 		}
 	}
@@ -144,10 +119,10 @@ func (c *cast) finish() []result {
 	defer c.end()
 	var all []result
 	for _, a := range c.all {
-		a.in.Close()
+		a.In.Close()
 		var r result
-		err := json.NewDecoder(a.out).Decode(&r)
-		c.err = errors.Join(c.err, err, a.cmd.Wait())
+		err := json.NewDecoder(a.Out).Decode(&r)
+		c.err = errors.Join(c.err, err, a.Wait())
 		all = append(all, r)
 	}
 	return all
