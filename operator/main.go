@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -26,7 +27,8 @@ func Main(o Options) {
 	printed := flag.Bool("print", false, "print the CustomResourceDefinitions, and the webhook configurations with their permissions, and end")
 	flag.StringVar(&o.Manager.Listen, "listen", o.Manager.Listen, "serve /healthz and /readyz at this address, such as :8080")
 	flag.StringVar(&o.Watched, "namespace", o.Watched, "look after this namespace only (default all)")
-	flag.BoolVar(&o.Elect, "leader-elect", o.Elect, "work only while holding the Lease "+o.suffixed()+" in the namespace of the kubeconfig, or of the pod")
+	flag.StringVar(&o.Namespace, "system-namespace", o.Namespace, "keep the Lease and the certificate of the webhooks in this namespace (default that of the kubeconfig, or of the pod)")
+	flag.BoolVar(&o.Elect, "leader-elect", o.Elect, "work only while holding the Lease "+o.suffixed())
 	flag.StringVar(&o.Webhook.Listen, "webhook-listen", cmp.Or(o.Webhook.Listen, ":9443"), "serve webhooks, if there are any, at this address")
 	flag.StringVar(&o.Webhook.URL, "webhook-url", o.Webhook.URL, "where API servers reach the webhooks, without a Service")
 	flag.Parse()
@@ -38,6 +40,9 @@ func Main(o Options) {
 
 func start(ctx context.Context, o Options, kubeconfig string, printed bool, out io.Writer) error {
 	cfg, err := config.Load(config.Options{Path: kubeconfig})
+	if printed && errors.Is(err, config.ErrNoCluster) { // it needs none
+		cfg, err = &config.Config{Client: client.Config{Server: "http://localhost"}, Namespace: "default"}, nil
+	}
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ type Options struct {
 	Watched string
 
 	// Namespace has the Lease and the Secret. Default: "default"; for Main, that of the
-	// kubeconfig or of the pod.
+	// kubeconfig or of the pod. The flag is -system-namespace.
 	Namespace string
 
 	// Elect makes the reconcilers work only while this replica holds the Lease. The flag is

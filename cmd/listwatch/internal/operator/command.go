@@ -45,6 +45,7 @@ mod edit -replace github.com/listwatch/listwatch=PATH", then "go mod tidy".`,
 	}
 	cmd.Flags().StringVar(&o.Group, "group", "", "use this API group for the custom resource, such as example.com")
 	cmd.Flags().StringVar(&o.Kind, "kind", "", "use this kind for the custom resource, such as Greeting")
+	cmd.Flags().BoolVar(&o.Webhook, "webhook", false, "write a validating webhook too")
 	cmd.Flags().StringVar(&o.Dir, "dir", "", "write into this new or empty folder (default the kind in lower case)")
 	parent.AddCommand(cmd)
 	return parent

@@ -20,11 +20,16 @@ type Options struct {
 	Group string // such as example.com
 	Kind  string // such as Greeting
 	Dir   string // is created
+
+	Webhook bool // a webhook that validates the objects
 }
 
 // names are what the templates refer to.
 type names struct {
-	Module, Group, Kind, Plural, Name string
+	Module, Group, Kind, Plural string
+
+	Short, Name string // such as greeting, and greeting-operator
+	Webhook     bool
 }
 
 var (
@@ -50,7 +55,7 @@ func (o Options) names() (names, error) {
 		return names{}, fmt.Errorf("--kind %q: want at most %d letters and digits that begin with a capital, such as Greeting", o.Kind, maxKind)
 	}
 	lower := strings.ToLower(o.Kind)
-	return names{Module: "github.com/listwatch/listwatch", Group: o.Group, Kind: o.Kind, Plural: plural(lower), Name: lower + "-operator"}, nil
+	return names{Module: "github.com/listwatch/listwatch", Group: o.Group, Kind: o.Kind, Plural: plural(lower), Short: lower, Name: lower + "-operator", Webhook: o.Webhook}, nil
 }
 
 func plural(kind string) string {

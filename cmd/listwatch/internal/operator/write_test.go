@@ -2,6 +2,7 @@ package operator
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,8 +12,14 @@ import (
 
 // TestWriteMakesAnOperatorThatPassesItsTests runs them without a network.
 func TestWriteMakesAnOperatorThatPassesItsTests(t *testing.T) {
+	for _, webhook := range []bool{false, true} {
+		t.Run(fmt.Sprintf("webhook %t", webhook), func(t *testing.T) { testWritten(t, webhook) })
+	}
+}
+
+func testWritten(t *testing.T, webhook bool) {
 	dir := filepath.Join(t.TempDir(), "greeting")
-	files, err := Write(Options{Group: "example.com", Kind: "Greeting", Dir: dir})
+	files, err := Write(Options{Group: "example.com", Kind: "Greeting", Dir: dir, Webhook: webhook})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,6 +55,10 @@ func TestWriteMakesAnOperatorThatPassesItsTests(t *testing.T) {
 	run("go", "mod", "edit", "-replace=github.com/listwatch/listwatch="+root)
 	run("go", "vet", "./...")
 	run("go", "test", "./...")
+	printed := run("go", "run", ".", "-print", "-system-namespace", "greeting-operator")
+	if got := bytes.Contains(printed, []byte("kind: ValidatingWebhookConfiguration")); got != webhook || !bytes.Contains(printed, []byte("kind: CustomResourceDefinition")) {
+		t.Errorf("printed:\n%s", printed)
+	}
 }
 
 func read(t *testing.T, dir, name string) []byte {
@@ -86,14 +97,14 @@ func TestWriteOverwritesNothing(t *testing.T) {
 
 func TestCheckRefusesNames(t *testing.T) {
 	for _, o := range []Options{
-		{"", "Greeting", ""}, {"example", "Greeting", ""}, {"Example.com", "Greeting", ""}, {"apps.k8s.io", "Greeting", ""}, {"a b.com", "Greeting", ""},
-		{"example.com", "", ""}, {"example.com", "greeting", ""}, {"example.com", "Greet-ing", ""}, {"example.com", "G/../../x", ""},
+		{Group: "", Kind: "Greeting"}, {Group: "example", Kind: "Greeting"}, {Group: "Example.com", Kind: "Greeting"}, {Group: "apps.k8s.io", Kind: "Greeting"}, {Group: "a b.com", Kind: "Greeting"},
+		{Group: "example.com", Kind: ""}, {Group: "example.com", Kind: "greeting"}, {Group: "example.com", Kind: "Greet-ing"}, {Group: "example.com", Kind: "G/../../x"},
 	} {
 		if err := o.Check(); err == nil {
 			t.Errorf("%+v is accepted", o)
 		}
 	}
-	if err := (Options{"example.com", "Greeting", ""}).Check(); err != nil {
+	if err := (Options{Group: "example.com", Kind: "Greeting"}).Check(); err != nil {
 		t.Error(err)
 	}
 }
