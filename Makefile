@@ -10,7 +10,7 @@ OUT         ?= bin
 
 # The tests that need a kube-controller-manager, which takes minutes to build, and
 # what else e2e leaves out.
-CONTROLLED   = ^(TestControllerManager|TestControllerManagerThatCannotStart|TestNodes|TestOperators)$$
+CONTROLLED   = ^(TestControllerManager|TestControllerManagerThatCannotStart|TestNodes|TestOperators|TestWrittenOperator)$$
 APART        = $(CONTROLLED)|^TestTerminal
 
 .DEFAULT_GOAL := help

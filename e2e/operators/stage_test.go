@@ -289,7 +289,11 @@ func (s *stage) deploy(name string) {
 // serviceKubeconfig is one of the operator's service account, and of no other rights.
 func (s *stage) serviceKubeconfig(name string) (path, token string) {
 	s.Helper()
-	ns, account := name+"-system", name+"-operator"
+	return s.accountKubeconfig(name+"-system", name+"-operator")
+}
+
+func (s *stage) accountKubeconfig(ns, account string) (path, token string) {
+	s.Helper()
 	answer := setup.MustSend(s.T, s.cluster, http.MethodPost, kube.ServiceAccounts.ObjectPath(kube.Key{Namespace: ns, Name: account}, "token"),
 		"application/json", `{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"expirationSeconds":3600}}`)
 	var request struct {
