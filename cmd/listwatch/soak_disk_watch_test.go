@@ -228,7 +228,7 @@ func testCheckpointsDiskAtACompaction(t *testing.T) {
 
 // testCheckpointsInodes is the same with a disk that takes no more files.
 func testCheckpointsInodes(t *testing.T) {
-	d := newDisk(t, 2048, 3) // the root and two files
+	d := newDisk(t, 2048, 4) // the root, two files, and the lock
 	if err := os.WriteFile(d.path("other"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +316,7 @@ func testFullAtTheStart(t *testing.T) {
 		x.live(1, noRoomAtStart)
 		d.has("state")
 	}
-	d.leaves(aPage) // for the file's beginning, and hardly for more
+	d.leaves(2 * aPage) // for the lock and the file's beginning, and hardly for more
 	x.live(1, noRoomToAppend)
 	d.leaves(0)
 	for id := identityOf(x.srv.URL, x.w.types); ; { // some bytes of its last page
