@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -118,11 +119,12 @@ func (s *Status) text() string {
 	return fmt.Sprintf("server: %s (%d %s)", msg, s.Code, reason)
 }
 
-// withoutObjects returns a server's message without the objects that it quotes: the
-// refusal of a patch has the whole patched object, or the patch, which may be a Secret.
+// withoutObjects returns a server's message without the objects that it quotes, which may
+// be Secrets, or have credentials in environment variables.
 func withoutObjects(msg string) string {
 	const before = "Invalid value: "
 	var b strings.Builder
+	msg = withoutTail(msg)
 	for {
 		head, rest, found := strings.Cut(msg, before)
 		b.WriteString(head)
@@ -131,16 +133,50 @@ func withoutObjects(msg string) string {
 		}
 		b.WriteString(before)
 		msg = rest
-		if !strings.HasPrefix(rest, `"{`) && !strings.HasPrefix(rest, `"map[`) {
-			continue
+		switch {
+		case strings.HasPrefix(rest, `"{`), strings.HasPrefix(rest, `"map[`):
+			quoted, err := strconv.QuotedPrefix(rest)
+			if err != nil { // it is cut off
+				return b.String() + `"...`
+			}
+			b.WriteString(`"..."`)
+			msg = rest[len(quoted):]
+		case strings.HasPrefix(rest, "{"), strings.HasPrefix(rest, "["):
+			b.WriteString("...")
+			var object json.RawMessage
+			d := json.NewDecoder(strings.NewReader(rest))
+			if err := d.Decode(&object); err != nil {
+				return b.String()
+			}
+			if msg = rest[d.InputOffset():]; !strings.HasPrefix(msg, ":") { // as Go prints it
+				return b.String()
+			}
+		default:
+			if i := strings.IndexAny(rest, "{ :\"\n"); i >= 0 && rest[i] == '{' { // core.PodTemplateSpec{
+				return b.String() + "..."
+			}
 		}
-		quoted, err := strconv.QuotedPrefix(rest)
-		if err != nil { // it is cut off
-			return b.String() + `"...`
-		}
-		b.WriteString(`"..."`)
-		msg = rest[len(quoted):]
 	}
+}
+
+// withoutTail returns a message without an object at its end: the value that an apply has
+// in place of text, the lists of a patch that do not fit, the beginning of a body, and the
+// differences of a pod.
+func withoutTail(msg string) string {
+	for _, before := range []string{"got &", "are not identical: "} {
+		if head, _, found := strings.Cut(msg, before); found {
+			msg = head + strings.TrimSuffix(before, "&") + "..."
+		}
+	}
+	if strings.HasPrefix(msg, "the object provided is unrecognized") {
+		msg = msg[:max(0, strings.LastIndex(msg, " ("))]
+	}
+	if i := strings.Index(msg, "fields other than"); i >= 0 {
+		if head, _, found := strings.Cut(msg[i:], "\n"); found {
+			msg = msg[:i] + head + " ..."
+		}
+	}
+	return msg
 }
 
 // oneLine returns at most n bytes of s, with spaces for characters that move a

@@ -127,7 +127,7 @@ func TestStatusError(t *testing.T) {
 }
 
 // TestStatusErrorQuotesNoObject: kube-apiserver refuses a patch of a Secret by quoting
-// the whole patched object, or the patch.
+// the whole patched object, or the patch, or the value that an apply has in place of text.
 func TestStatusErrorQuotesNoObject(t *testing.T) {
 	for message, want := range map[string]string{
 		` "" is invalid: patch: Invalid value: "{\"apiVersion\":\"v1\",\"data\":{\"pw\":\"aHVudGVyMg==\",\"x\":1}}": json: cannot unmarshal number`: `server: "" is invalid: patch: Invalid value: "...": json: cannot unmarshal number (422)`,
@@ -135,6 +135,18 @@ func TestStatusErrorQuotesNoObject(t *testing.T) {
 		`Foo "a" is invalid: [spec.a: Invalid value: "{}": no, spec.b: Invalid value: "{\"a\":\"aHVudGVyMg==\"}": no]`:                              `server: Foo "a" is invalid: [spec.a: Invalid value: "...": no, spec.b: Invalid value: "...": no] (422)`,
 		`Invalid value: "{\"a\":\"aHVudGVyMg==`: `server: Invalid value: "... (422)`,
 		`spec.a: Invalid value: "x{y": no`:      `server: spec.a: Invalid value: "x{y": no (422)`,
+
+		`Job.batch "j" is invalid: [spec.template: Invalid value: {"Env":[{"Value":"aHVudGVyMg=="}]}: field is immutable, spec.b: Required value]`: `server: Job.batch "j" is invalid: [spec.template: Invalid value: ...: field is immutable, spec.b: Required value] (422)`,
+		`spec.a: Invalid value: [{"Value":"aHVudGVyMg=="}]: no`:                                                                                                                            `server: spec.a: Invalid value: ...: no (422)`,
+		`spec.template: Invalid value: core.PodTemplateSpec{Value:"aHVudGVyMg=="}: field is immutable`:                                                                                     `server: spec.template: Invalid value: ... (422)`,
+		`spec.a: Invalid value: []core.EnvVar{core.EnvVar{Value:"aHVudGVyMg=="}}: no`:                                                                                                      `server: spec.a: Invalid value: ... (422)`,
+		`spec.a: Invalid value: {"Value":"aHVudGVyMg==`:                                                                                                                                    `server: spec.a: Invalid value: ... (422)`,
+		`spec.a: Invalid value: 5: must be {1,2}`:                                                                                                                                          `server: spec.a: Invalid value: 5: must be {1,2} (422)`,
+		`failed to create typed patch object (d/s; /v1, Kind=Secret): .data: expected map, got &{aHVudGVyMg==}`:                                                                            `server: failed to create typed patch object (d/s; /v1, Kind=Secret): .data: expected map, got ... (422)`,
+		"errors:\n  .data.k: expected string, got &value.valueUnstructured{Value:12}\n  .data.l: expected string, got &{\nx}":                                                              `server: errors:   .data.k: expected string, got ... (422)`,
+		`list element types are not identical: [[map[name:PASS value:aHVudGVyMg==]] [aHVudGVyMg==]]`:                                                                                       `server: list element types are not identical: ... (422)`,
+		"Pod \"p\" is invalid: spec: Forbidden: pod updates may not change fields other than `spec.tolerations` (only additions)\n@@ -13,7 +13,7 @@\n-     \"Value\": \"aHVudGVyMg==\",\n": "server: Pod \"p\" is invalid: spec: Forbidden: pod updates may not change fields other than `spec.tolerations` (only additions) ... (422)",
+		`the object provided is unrecognized (must be of type Secret): couldn't get version/kind; json parse error: invalid character 'h' (68756e74657232)`:                                `server: the object provided is unrecognized (must be of type Secret): couldn't get version/kind; json parse error: invalid character 'h' (422)`,
 	} {
 		if got := (&kube.Status{Code: 422, Message: message}).Error(); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
