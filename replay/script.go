@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -132,6 +133,7 @@ func (s *Script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	clock := s.o.Pace.from(a.sent)
 	control := http.NewResponseController(w)
+	left := int64(-1) // bytes of a body whose length the client knows
 	for _, e := range a.entries {
 		if clock.wait(r.Context(), e.At) != nil {
 			panic(http.ErrAbortHandler)
@@ -143,23 +145,28 @@ func (s *Script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 					w.Header()[name] = values
 				}
 			}
+			if n, err := strconv.ParseInt(w.Header().Get("Content-Length"), 10, 64); err == nil {
+				left = n
+			}
 			w.WriteHeader(e.Code)
 		case KindChunk:
 			b, _ := e.Body() // it was checked when it was read
 			if _, err := w.Write(b); err != nil {
 				panic(http.ErrAbortHandler)
 			}
+			left -= int64(len(b))
 		case KindEnd:
-			finish(w, r, e.Cause)
+			finish(w, r, e.Cause, left == 0)
 			return
 		}
 		_ = control.Flush()
 	}
-	finish(w, r, "")
+	finish(w, r, "", left == 0)
 }
 
-// finish ends a response as the recorded one ended.
-func finish(w http.ResponseWriter, r *http.Request, cause Cause) {
+// finish ends a response as the recorded one ended. The client of one that is complete does
+// not leave: it keeps the connection for its next request.
+func finish(w http.ResponseWriter, r *http.Request, cause Cause, complete bool) {
 	switch cause {
 	case EndEOF:
 		return
@@ -167,6 +174,9 @@ func finish(w http.ResponseWriter, r *http.Request, cause Cause) {
 	case EndReset:
 		reset(w)
 	default: // the server would still keep the connection
+		if complete {
+			return
+		}
 		<-r.Context().Done()
 	}
 	panic(http.ErrAbortHandler)

@@ -51,6 +51,34 @@ func TestScriptGoesByTheTimesOfRequests(t *testing.T) {
 	})
 }
 
+// TestScriptEndsAResponseThatIsComplete: its client keeps the connection, and sends the next
+// request over it.
+func TestScriptEndsAResponseThatIsComplete(t *testing.T) {
+	for _, end := range []string{"", `{"t":"end","at":1,"id":1,"cause":"client","bytes":2}` + "\n"} {
+		synctest.Test(t, func(t *testing.T) {
+			script := replay.NewScript(load(t, []byte(`{"t":"header","format":"lwrec","version":1}
+{"t":"req","at":0,"id":1,"method":"GET","url":"/api"}
+{"t":"resp","at":0,"id":1,"code":200,"headers":{"Content-Length":["2"]}}
+{"t":"chunk","at":0,"id":1,"text":"{}"}
+`+end)), replay.ScriptOptions{})
+			cfg := serve(t, script)
+			transport := &http.Transport{DialContext: cfg.Dial}
+			defer transport.CloseIdleConnections()
+			c := &http.Client{Transport: transport, Timeout: time.Minute}
+			for _, code := range []int{http.StatusOK, http.StatusServiceUnavailable} {
+				resp, err := c.Get(cfg.Server + "/api")
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = io.Copy(io.Discard, resp.Body)
+				if resp.Body.Close(); err != nil || resp.StatusCode != code {
+					t.Errorf("got %d, %v, want %d", resp.StatusCode, err, code)
+				}
+			}
+		})
+	}
+}
+
 // ask sends one request in virtual time, and says what came when.
 func ask(t *testing.T, cfg client.Config, url string, patience time.Duration) string {
 	t.Helper()
