@@ -49,8 +49,8 @@ func (o *deleteOptions) fromQuery(q url.Values) error {
 	if q.Has("orphanDependents") {
 		o.OrphanDependents = new(wire.QueryBool(q, "orphanDependents"))
 	}
-	if s := q.Get("gracePeriodSeconds"); s != "" {
-		n, err := strconv.ParseInt(s, 10, 64)
+	if q.Has("gracePeriodSeconds") {
+		n, err := strconv.ParseInt(q.Get("gracePeriodSeconds"), 10, 64)
 		if err != nil {
 			return err
 		}

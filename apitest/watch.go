@@ -112,7 +112,7 @@ func (s *Server) send(x *Exchange, w *store.Watcher, v *view.View, typ string, o
 // still connected.
 func (s *Server) stream(x *Exchange, w *store.Watcher, v *view.View, bookmark func(uint64, bool) error) error {
 	timeout := w.Query.Timeout
-	if timeout <= 0 {
+	if timeout == 0 {
 		timeout = 30*time.Minute + time.Duration(s.store.Random(int64(30*time.Minute)))
 	}
 	deadline := time.Now().Add(timeout)

@@ -67,6 +67,9 @@ func listRevisions(e *env) {
 			e.Errorf("%s: the list is at %s, want %s or newer than %s", c.query, rv, c.exactly, now)
 		}
 	}
+	if l := e.list("resourceVersion=00&resourceVersionMatch=Exact"); newer(now, l.Metadata.ResourceVersion) {
+		e.Errorf("revision 00 is older than the latest")
+	}
 	// Any state is valid for "0", but as a whole: the watch cache has no pages.
 	e.list("resourceVersion=0&resourceVersionMatch=NotOlderThan")
 	if l := e.list("resourceVersion=0&limit=1"); l.Metadata.Continue != "" {
@@ -153,6 +156,8 @@ func listRefuses(e *env) {
 		"continue=nonsense",
 		"resourceVersion=1&continue=" + token,
 		"limit=many",
+		"limit=",
+		"timeoutSeconds=",
 		"labelSelector=a%3Db%3Dc",
 		"fieldSelector=spec.nothing%3Da",
 		"fieldSelector=nonsense",

@@ -222,6 +222,10 @@ func watchRefuses(e *env) {
 			{"FieldValueNotSupported", `Unsupported value: "Exact": supported values: "NotOlderThan"`, match}}},
 		{"sendInitialEvents=true", []cause{
 			{"FieldValueForbidden", "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan", match}}},
+		{"continue=nonsense", []cause{{"FieldValueForbidden", "Forbidden: resourceVersionMatch is forbidden when continue is provided", match}}},
+		{"continue=nonsense&resourceVersion=0", []cause{{"FieldValueForbidden", "Forbidden: resourceVersionMatch is forbidden when continue is provided", match}}},
+		{"continue=nonsense&sendInitialEvents=true&resourceVersionMatch=NotOlderThan", []cause{
+			{"FieldValueForbidden", "Forbidden: resourceVersionMatch is forbidden when continue is provided", match}}},
 		{"sendInitialEvents=true&resourceVersionMatch=Exact&resourceVersion=1", []cause{
 			{"FieldValueForbidden", "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan", match},
 			{"FieldValueNotSupported", `Unsupported value: "Exact": supported values: "NotOlderThan"`, match}}},
@@ -231,6 +235,9 @@ func watchRefuses(e *env) {
 	}
 	e.send("GET", e.path("?watch=1&timeoutSeconds=1&fieldSelector=spec.nothing%3Da"), "").refused(400, "BadRequest")
 	e.send("GET", e.path("?watch=1&timeoutSeconds=soon"), "").refused(400, "BadRequest")
+	e.send("GET", e.path("?watch=1&timeoutSeconds=1&limit="), "").refused(400, "BadRequest")
+	rv := e.create("a", "", "1").Metadata.ResourceVersion
+	same(e, "a watch without time", e.watch(e.path("?watch=1&timeoutSeconds=-1&resourceVersion="+rv)).next().String(), "end")
 }
 
 func watchAhead(e *env) {

@@ -82,13 +82,13 @@ func ParseQuery(v url.Values, t QueryOf) (*Query, *kube.Status) {
 		Bookmarks: wire.QueryBool(v, "allowWatchBookmarks"),
 	}
 	var err error
-	if s := v.Get("limit"); s != "" {
-		if q.Limit, err = strconv.ParseInt(s, 10, 64); err != nil {
+	if v.Has("limit") {
+		if q.Limit, err = strconv.ParseInt(v.Get("limit"), 10, 64); err != nil {
 			return nil, wire.BadRequest("%v", err)
 		}
 	}
-	if s := v.Get("timeoutSeconds"); s != "" {
-		n, err := strconv.ParseInt(s, 10, 64)
+	if v.Has("timeoutSeconds") {
+		n, err := strconv.ParseInt(v.Get("timeoutSeconds"), 10, 64)
 		if err != nil {
 			return nil, wire.BadRequest("%v", err)
 		}
@@ -185,6 +185,8 @@ func (q *Query) validate(verb string) *kube.Status {
 			add(rules.ForbiddenField(field, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"))
 		case q.Initial != nil && q.Match != notOlderThan:
 			add(rules.ForbiddenField(field, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
+		case q.Token != "" && (q.Initial != nil || q.Revision == "" || q.Revision == "0"): // it has initial events
+			add(rules.ForbiddenField(field, "resourceVersionMatch is forbidden when continue is provided"))
 		}
 		if q.Match != "" && q.Match != notOlderThan {
 			add(kube.StatusCause{Reason: "FieldValueNotSupported", Field: field,
