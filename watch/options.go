@@ -95,6 +95,9 @@ type Trace struct {
 	// Unsharded is called once, when a request without Options.Shard succeeds after the
 	// server refused it with the shard. From then on the server sends all objects.
 	Unsharded func(why error)
+	// Ahead is called when the server's revision turns out to be lower than the watcher's,
+	// before the collection is requested again. why is the Cause of the RESTART that follows.
+	Ahead func(why error)
 }
 
 func (o Options) defaults() Options {

@@ -21,8 +21,8 @@ func TestWatcherSeenComparesTheServer(t *testing.T) {
 		want           []string
 	}{
 		{"nothing to resume, a server that goes on", false, present, []string{"RESTART"}},
-		{"nothing to resume, a restored server", false, after, []string{"RESTART ahead"}},
-		{"resumed, a restored server", true, after, []string{"RESTART ahead"}},
+		{"nothing to resume, a restored server", false, after, []string{"hook", "RESTART ahead"}},
+		{"resumed, a restored server", true, after, []string{"hook", "RESTART ahead"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -34,8 +34,14 @@ func TestWatcherSeenComparesTheServer(t *testing.T) {
 				if tt.revision {
 					o.Revision = o.Seen
 				}
-				w := watch.New(s.collection(), o)
 				var got []string
+				o.Trace.Ahead = func(why error) {
+					if !errors.Is(why, watch.ErrAhead) {
+						t.Errorf("the hook got %v", why)
+					}
+					got = append(got, "hook")
+				}
+				w := watch.New(s.collection(), o)
 				for ev, err := range w.Events(t.Context()) {
 					if err != nil || ev.Type == watch.Synced {
 						break

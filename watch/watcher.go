@@ -342,6 +342,9 @@ func (r *run[T]) report(next state, o outcome) bool {
 	if next.noShard && r.state.doubt != nil && next.doubt == nil && trace.Unsharded != nil {
 		trace.Unsharded(r.state.doubt)
 	}
+	if r.state.op == OpProbe && errors.Is(next.cause, ErrAhead) && trace.Ahead != nil {
+		trace.Ahead(next.cause)
+	}
 	if next.unusable != nil {
 		o.err = next.unusable
 	}
