@@ -130,7 +130,7 @@ func (s *Store[T]) holds(source int, l *listing) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	p := s.parts[source]
-	if p.listing { // also if the server was restored: then p.revision belongs to the history that it lost
+	if p.listing || p.restored { // p.revision and those of the objects may belong to a lost history
 		return false
 	}
 	if reached(p.revision, l.revision) {

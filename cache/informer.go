@@ -119,17 +119,28 @@ func New[T kube.Object](c client.Collection[T], o Options[T]) *Informer[T] {
 	if len(namespaces) == 0 {
 		namespaces = []string{c.Namespace}
 	}
+	var i *Informer[T]
+	watches := func(source int) watch.Options {
+		opts := o.Watch
+		opts.Trace.Ahead = func(why error) {
+			i.lose(source)
+			if f := o.Watch.Trace.Ahead; f != nil {
+				f(why)
+			}
+		}
+		return opts
+	}
 	var sources []Source[T]
-	for _, ns := range namespaces {
-		sources = append(sources, watch.New(c.In(ns), o.Watch))
+	for n, ns := range namespaces {
+		sources = append(sources, watch.New(c.In(ns), watches(n)))
 	}
 	if o.Name == "" {
 		o.Name = nameOf(c, namespaces, o.Watch.Shard)
 	}
-	i := From(o, sources...)
+	i = From(o, sources...)
 	i.selection = selection.Selection{Namespaces: namespaces, Labels: c.Labels, Fields: c.Fields, Shard: o.Watch.Shard}
 	i.listings = listings(c, namespaces, list.Options{Shard: o.Watch.Shard, Limit: o.Watch.Limit})
-	i.restorer = newRestorer(c.In(namespaces[0]), o)
+	i.restorer = newRestorer(c.In(namespaces[0]), o, watches(0))
 	return i
 }
 

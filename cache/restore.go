@@ -87,7 +87,7 @@ type savepoint struct {
 	unacked, unread int64
 }
 
-func newRestorer[T kube.Object](c client.Collection[T], o Options[T]) *restorer[T] {
+func newRestorer[T kube.Object](c client.Collection[T], o Options[T], opts watch.Options) *restorer[T] {
 	if o.Snapshot.Path == "" {
 		return nil
 	}
@@ -106,7 +106,7 @@ func newRestorer[T kube.Object](c client.Collection[T], o Options[T]) *restorer[
 		identity: b,
 		journal:  persist.NewJournal[T](s.Path, b),
 		resume: func(r Resume) Source[T] {
-			opts := o.Watch
+			opts := opts
 			opts.Revision, opts.Seen = r.Revision, r.Seen
 			if r.Revision == r.Seen { // the watch notices an older server itself
 				opts.Seen = ""
@@ -162,7 +162,7 @@ func (i *Informer[T]) load() error {
 		}
 	}
 	if lost {
-		i.store.lose()
+		i.store.lose(0)
 	}
 	if err := i.account.load(i.store); err != nil {
 		return err
@@ -207,6 +207,21 @@ func (i *Informer[T]) restore(noted []persist.Record[T]) error {
 		i.deliver(deltas)
 	}
 	return nil
+}
+
+// lose notes that the server of a source was restored to an earlier state. The source
+// learns that before it lists again, and the informer may end in between.
+func (i *Informer[T]) lose(source int) {
+	i.store.lose(source)
+	if i.restorer == nil {
+		return
+	}
+	<-i.exclusive
+	err := i.restorer.journal.Lose()
+	i.finish()
+	if err != nil {
+		i.unsaved(err)
+	}
 }
 
 // saveEvery saves periodically until ctx is done.

@@ -2,6 +2,7 @@ package cache_test
 
 import (
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -81,6 +82,67 @@ func TestEndAfterARestoreThatWasNoticed(t *testing.T) {
 				got := []string{stored.Labels["v"], v.objects[key].Labels["v"]}
 				if diff := cmp.Diff([]string{"kept", "kept"}, got); diff != "" {
 					t.Errorf("the state in the store and that of the handler (-want +got):\n%s", diff)
+				}
+				stop()
+			})
+		})
+	}
+}
+
+// TestEndBeforeTheListAfterARestore: a probe has found that the server was restored, and
+// the process ends while the requests for the objects that follow are refused or hang.
+func TestEndBeforeTheListAfterARestore(t *testing.T) {
+	tests := map[string]struct {
+		fault  http.HandlerFunc
+		killed bool
+	}{
+		"killed while it is refused":  {faults.Throttle("1"), true},
+		"stopped while it is refused": {faults.Throttle("1"), false},
+		"killed while it waits":       {faults.Hang(), true},
+		"stopped while it waits":      {faults.Hang(), false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			inWorld(t, func(t *testing.T, w *world) {
+				at := func(dir string) cache.Snapshot {
+					return cache.Snapshot{Path: filepath.Join(dir, "maps"), Cluster: "c1", Every: time.Hour}
+				}
+				w.put("a", "x", "1")
+				w.put("a", "y", "1")
+				past := w.srv.Revision()
+				for n := range 20 {
+					w.put("a", "x", fmt.Sprint("lost", n))
+				}
+				_, stop := w.lives(at(dir), newView(t), nil)
+				w.pass(time.Hour + time.Minute) // it is saved
+				refused := w.srv.On(apitest.Match{Verb: "watch", Query: "sendInitialEvents"}, tt.fault)
+				w.srv.RestoreTo(past)
+				w.put("a", "x", "kept")
+				w.delete("a", "y")
+				restored := time.Now()
+				noticed := func(r apitest.Request) bool {
+					return r.Start.After(restored) && r.Query.Has("sendInitialEvents")
+				}
+				for !slices.ContainsFunc(w.srv.Requests(), noticed) {
+					w.pass(time.Second)
+				}
+				left := dir
+				if tt.killed {
+					left = crashed(t, dir)
+				}
+				stop()
+				refused.Remove()
+				for n := range 40 {
+					w.put("a", "more", fmt.Sprint(n))
+				}
+
+				v := newView(t)
+				i, stop := w.lives(at(left), v, nil)
+				w.pass(time.Minute)
+				v.is(w.truth())
+				if diff := cmp.Diff(w.truth(), stateOf(i.Store())); diff != "" {
+					t.Errorf("the store (-truth +store):\n%s", diff)
 				}
 				stop()
 			})

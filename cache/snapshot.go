@@ -98,7 +98,7 @@ func (s *Store[T]) storeSnapshot(head persist.Header, unacked []persist.Record[T
 		return nil, 0, errSources
 	}
 	p := s.parts[0]
-	if !p.synced || p.listing || p.revision == "" {
+	if !p.synced || p.listing || p.restored || p.revision == "" {
 		return nil, 0, ErrNotSynced
 	}
 	head.Revision, head.Objects, head.Unacked = string(p.revision), int64(len(s.objects)), int64(len(unacked))
@@ -169,11 +169,11 @@ func (s *Store[T]) fill(objects map[kube.Key]entry[T], rev kube.Revision) error 
 	return nil
 }
 
-// lose notes that the state is of a history that the server lost.
-func (s *Store[T]) lose() {
+// lose notes that the state of a source is of a history that the server lost.
+func (s *Store[T]) lose(source int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.parts[0].restored = true
+	s.parts[source].restored = true
 }
 
 // record returns the snapshot record of an object with key k.
