@@ -2,6 +2,7 @@ package cache_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/cache"
+	"github.com/listwatch/listwatch/kube"
 )
 
 // TestGroupSnapshotOfWhoCameAgain: whoever asks for an informer just after its last
@@ -25,7 +27,7 @@ func TestGroupSnapshotOfWhoCameAgain(t *testing.T) {
 			if n == 0 {
 				w.run(g.Run)
 			}
-			s.Handle(func(delta) { <-time.After(10 * time.Millisecond) })
+			s.Handle(func(delta) { <-time.After(10 * time.Second) }) // longer than who wants the lock waits
 			if n%3 == 2 {
 				s.Release() // at once
 				continue
@@ -35,9 +37,44 @@ func TestGroupSnapshotOfWhoCameAgain(t *testing.T) {
 			synctest.Wait() // a handler is busy, so the informer has not ended
 			s.Release()
 		}
-		w.pass(time.Second)
+		w.pass(time.Minute)
 		if n := g.Len(); n != 0 {
 			t.Errorf("%d informers are held", n)
+		}
+	})
+}
+
+// TestGroupEndsWhomItDidNotBegin: whoever is asked for while the group waits for the last
+// of its informers is not run any more, and says so.
+func TestGroupEndsWhomItDidNotBegin(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.put("a", "x", "1")
+		var g cache.Group
+		ctx, cancel := context.WithCancelCause(t.Context())
+		ended := make(chan error)
+		go func() { ended <- g.Run(ctx) }()
+		busy := cache.Shared(&g, w.maps, options{})
+		takes(t, busy.WaitSynced)
+		busy.Handle(func(delta) { <-time.After(time.Minute) })
+		w.put("a", "x", "2")
+		synctest.Wait() // the handler has been called
+		over := errors.New("over")
+		cancel(over)
+		synctest.Wait()
+		late := cache.Shared(&g, w.maps.In("a"), options{})
+		if err := <-ended; !errors.Is(err, over) {
+			t.Errorf("Run: %v", err)
+		}
+		for _, s := range []*cache.SharedInformer[kube.Partial]{busy, late} {
+			within, cancel := context.WithTimeout(t.Context(), time.Minute)
+			if err := s.WaitSynced(within); !errors.Is(err, over) {
+				t.Errorf("WaitSynced: %v", err)
+			}
+			cancel()
+			if err := s.Ready(); !errors.Is(err, over) {
+				t.Errorf("Ready: %v", err)
+			}
+			s.Release()
 		}
 	})
 }
