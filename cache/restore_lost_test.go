@@ -1,6 +1,7 @@
 package cache_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -114,8 +115,10 @@ func TestEndBeforeTheListAfterARestore(t *testing.T) {
 				for n := range 20 {
 					w.put("a", "x", fmt.Sprint("lost", n))
 				}
-				_, stop := w.lives(at(dir), newView(t), nil)
+				i, stop := w.lives(at(dir), newView(t), nil)
 				w.pass(time.Hour + time.Minute) // it is saved
+				w.put("a", "x", "lost and not saved")
+				synctest.Wait()
 				refused := w.srv.On(apitest.Match{Verb: "watch", Query: "sendInitialEvents"}, tt.fault)
 				w.srv.RestoreTo(past)
 				w.put("a", "x", "kept")
@@ -126,6 +129,16 @@ func TestEndBeforeTheListAfterARestore(t *testing.T) {
 				}
 				for !slices.ContainsFunc(w.srv.Requests(), noticed) {
 					w.pass(time.Second)
+				}
+				for what, wait := range map[string]func(context.Context) error{
+					"is at the revision of the server": func(ctx context.Context) error { return i.WaitRevision(ctx, w.srv.Revision()) },
+					"is up to date":                    i.UpToDate(),
+				} {
+					ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+					if err := wait(ctx); err == nil {
+						t.Errorf("the store of a lost history %s", what)
+					}
+					cancel()
 				}
 				left := dir
 				if tt.killed {
@@ -138,7 +151,7 @@ func TestEndBeforeTheListAfterARestore(t *testing.T) {
 				}
 
 				v := newView(t)
-				i, stop := w.lives(at(left), v, nil)
+				i, stop = w.lives(at(left), v, nil)
 				w.pass(time.Minute)
 				v.is(w.truth())
 				if diff := cmp.Diff(w.truth(), stateOf(i.Store())); diff != "" {
