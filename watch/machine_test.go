@@ -134,6 +134,8 @@ func TestMachine(t *testing.T) {
 		{"watch: 410 lists again at once where streaming does not work", Auto, with(watching, func(s *state) { s.noStream = true }), outcome{err: gone}, next{Op: OpList, Relist: true, First: true}},
 		{"watch: 410 straight after a relist is paused for", Paged, with(watching, func(s *state) { s.relists = 1 }), outcome{err: gone}, next{Op: OpList, Relist: true, First: true, Wait: 1600 * ms}},
 		{"watch: 410 after an inconsistent list lists in one page", Paged, with(watching, func(s *state) { s.unpaged = true }), outcome{err: gone}, next{Op: OpList, Relist: true, First: true, Unpaged: true}},
+		{"watch: 410 after an event is no reason to pause", Paged, with(watching, func(s *state) { s.relists = 1 }), outcome{err: gone, opened: true, events: 1, revision: "9"}, next{Op: OpList, Relist: true, First: true}},
+		{"watch: 410 after an event lists in pages", Paged, with(watching, func(s *state) { s.unpaged = true }), outcome{err: gone, opened: true, events: 1, revision: "9"}, next{Op: OpList, Relist: true, First: true}},
 		{"watch: an object that was deleted unsafely means relist", Paged, watching, outcome{err: unsafeDelete, opened: true}, next{Op: OpList, Relist: true, First: true}},
 		{"watch: 429 keeps the revision", Auto, watching, outcome{err: throttled}, next{Op: OpWatch, From: "5", Wait: 7 * time.Second}},
 		{"watch: an absurd Retry-After is capped", Auto, watching, outcome{err: forever}, next{Op: OpWatch, From: "5", Wait: 2 * time.Minute}},
@@ -212,6 +214,24 @@ func TestMachineBacksOff(t *testing.T) {
 	want := []time.Duration{800 * ms, 1600 * ms, 3200 * ms, 6400 * ms, 12800 * ms, 25600 * ms, 30000 * ms, 30000 * ms}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("pauses (-want +got):\n%s", diff)
+	}
+}
+
+// TestMachineRemembersAnInconsistentList: its revision may have expired too, and then the
+// history is too short for pages.
+func TestMachineRemembersAnInconsistentList(t *testing.T) {
+	p := testProtocol(Paged)
+	s := state{op: OpList}
+	for _, o := range []outcome{
+		{events: 1, meta: codec.ListMeta{ResourceVersion: "5", Continue: "t1"}},
+		{err: withToken("t2")},
+		{events: 1, meta: codec.ListMeta{ResourceVersion: "9"}},
+		{err: gone},
+	} {
+		s = p.step(s, o)
+	}
+	if diff := cmp.Diff(next{Op: OpList, Relist: true, First: true, Unpaged: true}, s.next()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

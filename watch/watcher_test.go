@@ -334,6 +334,38 @@ func TestWatcherNoticesARestoredServer(t *testing.T) {
 		if n := s.store.Len(); n != 4 {
 			t.Errorf("%d objects, want the 3 of before the restore and 1", n)
 		}
+		if got, want := s.w.Revision(), s.srv.Revision(); got != want {
+			t.Errorf("the revision is %s, that of the server %s", got, want)
+		}
+		s.pass(time.Hour) // watches end and resume
+		s.listings(2)
+	})
+}
+
+// TestWatcherIsNotSetBack: a bookmark of an earlier revision does not say where to resume.
+func TestWatcherIsNotSetBack(t *testing.T) {
+	play(t, watch.Options{}, func(t *testing.T, s *story) {
+		behind := s.srv.On(apitest.Match{Verb: "watch", AfterEvent: 8}, faults.BookmarkBehind(7)).Times(1)
+		w, last := watch.New(s.collection(), watch.Options{}), kube.Revision("")
+		for ev, err := range w.Events(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			now := w.Revision()
+			if last.Newer(now) {
+				t.Errorf("the revision is %s after %s", now, last)
+			}
+			if last = now; ev.Type == watch.Synced {
+				s.churn("0")
+				s.churn("1")
+			}
+			if ev.Type == watch.Deleted && ev.Key.Name == "gone-1" {
+				break
+			}
+		}
+		if behind.Hits() != 1 {
+			t.Errorf("%d bookmarks", behind.Hits())
+		}
 	})
 }
 
