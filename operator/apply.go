@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/listwatch/listwatch/client"
@@ -52,45 +54,92 @@ func (s *Children[C, T]) tree(owner T, desired any) (map[string]any, kube.Key, e
 	return tree, kube.KeyOf(child), nil
 }
 
-// send applies a tree to an object that exists.
-func (s *Children[C, T]) send(ctx context.Context, owner T, k kube.Key, tree map[string]any) (C, error) {
+// locked calls write with a child of owner, which writes on the condition that the child has
+// the resourceVersion of that: its controller is the same then. After a conflict the next
+// call gets the child as the server has it.
+func (s *Children[C, T]) locked(ctx context.Context, owner T, k kube.Key, c C, write func(C) error) error {
+	for try := 0; ; try++ {
+		err := write(c)
+		if !errors.Is(err, kube.ErrConflict) || try == 3 {
+			return err
+		}
+		s.wait(owner, k) // before the child is read
+		now, failed := s.writes(owner).Get(ctx, k)
+		switch {
+		case errors.Is(failed, kube.ErrNotFound):
+			return fmt.Errorf("it was deleted meanwhile: %w", err)
+		case failed != nil:
+			return errors.Join(err, failed)
+		case !s.belongs(s.refs(now), owner):
+			return fmt.Errorf("%s %s: %w", s.Resource.Kind, k.Name, ErrForeign)
+		}
+		c = now
+	}
+}
+
+// send applies a tree to was.
+func (s *Children[C, T]) send(ctx context.Context, owner T, k kube.Key, tree map[string]any, was C) (C, error) {
+	meta, err := metaOf(was)
+	if err != nil || meta.DeletionTimestamp != nil {
+		return was, err
+	}
+	tree = maps.Clone(tree)
+	metadata := maps.Clone(tree["metadata"].(map[string]any))
+	tree["metadata"] = metadata
+	metadata["uid"], metadata["resourceVersion"] = meta.UID, meta.ResourceVersion
 	now, err := s.writes(owner).Apply(ctx, k, tree, client.ApplyOptions{Force: true})
 	if !errors.Is(err, kube.ErrInvalid) {
 		return now, err
 	}
-	if s.replace(ctx, owner, k, tree) != nil {
+	metadata["resourceVersion"], err = s.replace(ctx, owner, k, tree, err)
+	if err != nil {
 		return now, err
 	}
 	return s.writes(owner).Apply(ctx, k, tree, client.ApplyOptions{Force: true})
 }
 
-// replace sends a tree as a merge patch, which replaces lists. Somebody may have changed the
-// key of an element of a list, such as a port: apply keeps that element as one of theirs,
-// and the desired one beside it may be invalid.
-func (s *Children[C, T]) replace(ctx context.Context, owner T, k kube.Key, tree map[string]any) error {
+// replace sends a tree, which is invalid, as a merge patch, which replaces lists, those of the
+// metadata excepted. Somebody may have changed the key of an element of a list, such as a
+// port: apply keeps that element as one of theirs, and the desired one beside it may be
+// invalid. It returns the new resourceVersion.
+func (s *Children[C, T]) replace(ctx context.Context, owner T, k kube.Key, tree map[string]any, invalid error) (string, error) {
 	all := writes[codec.RawFull](s, owner)
+	metadata := tree["metadata"].(map[string]any)
+	tree = maps.Clone(tree)
+	tree["metadata"] = map[string]any{"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
 	o, err := all.Patch(ctx, k, client.MergePatch, tree)
-	if err != nil {
-		return err
+	if errors.Is(err, kube.ErrInvalid) {
+		err = invalid
 	}
+	for try := 0; err == nil; try++ {
+		var now codec.RawFull
+		now, err = disown(ctx, all, k, o)
+		if err == nil || !errors.Is(err, kube.ErrConflict) || try == 3 {
+			return now.GetResourceVersion(), err
+		}
+		o, err = all.Get(ctx, k)
+	}
+	return "", err
+}
+
+// disown removes the members of o from those that a patch of this manager has set: they would
+// be kept when the desired state no longer has them.
+func disown(ctx context.Context, all client.Collection[codec.RawFull], k kube.Key, o codec.RawFull) (codec.RawFull, error) {
 	var now struct {
 		Metadata struct {
 			ManagedFields []map[string]any `json:"managedFields"`
 		} `json:"metadata"`
 	}
 	if err := json.Unmarshal([]byte(o.JSON()), &now); err != nil {
-		return err
+		return o, err
 	}
-	// What a patch sets is owned by an entry of its own, which would keep the members when
-	// the desired state no longer has them.
 	managed := slices.DeleteFunc(now.Metadata.ManagedFields, func(m map[string]any) bool {
 		return m["manager"] == all.Write.FieldManager && m["operation"] == "Update" && m["subresource"] == nil
 	})
-	_, err = all.Patch(ctx, k, client.JSONPatch, []map[string]any{
+	return all.Patch(ctx, k, client.JSONPatch, []map[string]any{
 		{"op": "replace", "path": "/metadata/managedFields", "value": managed},
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": o.GetResourceVersion()},
 	})
-	return err
 }
 
 func (s *Children[C, T]) writes(owner T) client.Collection[C] { return writes[C](s, owner) }

@@ -111,7 +111,6 @@ func (s *Children[C, T]) apply(ctx context.Context, owner T, desired any, once b
 	if err != nil {
 		return none, err
 	}
-	metadata := tree["metadata"].(map[string]any)
 	if !ok {
 		now, err := s.writes(owner).Apply(ctx, k, tree, client.ApplyOptions{Force: true, Create: true})
 		if errors.Is(err, kube.ErrConflict) { // it exists: the next run knows whose it is
@@ -129,8 +128,12 @@ func (s *Children[C, T]) apply(ctx context.Context, owner T, desired any, once b
 	if same {
 		return was, nil
 	}
-	metadata["uid"] = meta.UID // not one that was created since
-	now, err := s.send(ctx, owner, k, tree)
+	now := was
+	err = s.locked(ctx, owner, k, was, func(o C) error {
+		was = o
+		now, err = s.send(ctx, owner, k, tree, o)
+		return err
+	})
 	outcome := "updated"
 	if err == nil && now.GetResourceVersion() == was.GetResourceVersion() {
 		outcome = ""
@@ -144,15 +147,20 @@ func (s *Children[C, T]) get(ctx context.Context, owner T, k kube.Key) (C, bool,
 	if !ok || s.belongs(s.refs(c), owner) {
 		return c, ok, nil
 	}
-	s.mu.Lock()
-	if o := kube.KeyOf(owner); !slices.Contains(s.foreign[k], o) {
-		s.foreign[k] = append(s.foreign[k], o)
-	}
-	s.mu.Unlock()
+	s.wait(owner, k)
 	if c, ok = s.Store().Get(k); !ok || s.belongs(s.refs(c), owner) { // it changed before the key was noted
 		return c, ok, nil
 	}
 	return c, true, fmt.Errorf("%s %s: %w", s.Resource.Kind, k.Name, ErrForeign)
+}
+
+// wait makes owner wait for a change of k.
+func (s *Children[C, T]) wait(owner T, k kube.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o := kube.KeyOf(owner); !slices.Contains(s.foreign[k], o) {
+		s.foreign[k] = append(s.foreign[k], o)
+	}
 }
 
 func (s *Children[C, T]) belongs(refs []kube.OwnerReference, owner T) bool {
@@ -213,12 +221,15 @@ func (s *Children[C, T]) delete(ctx context.Context, owner T, c C, o client.Dele
 	if err != nil || meta.DeletionTimestamp != nil {
 		return err
 	}
-	o.UID = meta.UID
-	err = s.writes(owner).Delete(ctx, kube.KeyOf(c), o)
+	k := kube.KeyOf(c)
+	err = s.locked(ctx, owner, k, c, func(c C) error {
+		o.UID, o.ResourceVersion = "", kube.Revision(c.GetResourceVersion()) // which no other object has had
+		return s.writes(owner).Delete(ctx, k, o)
+	})
 	if err == nil {
 		s.owner.op.Events.Eventf(events.About(s.owner.Resource, owner), events.Normal, "Deleted", "%s %s", s.Resource.Kind, c.GetName())
 	}
-	if errors.Is(err, kube.ErrNotFound) {
+	if errors.Is(err, kube.ErrNotFound) || errors.Is(err, ErrForeign) {
 		return nil
 	}
 	return err

@@ -1,0 +1,125 @@
+package operator_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// between lets change run before the server handles the next such request, which the cache
+// does not show.
+func (w *world) between(verb, resource string, change func()) {
+	w.On(apitest.Match{Verb: verb, Resource: resource}, func(rw http.ResponseWriter, r *http.Request) {
+		change()
+		apitest.Continue(rw, r)
+	}).Times(1)
+}
+
+const theirs = `[{"apiVersion":"v1","kind":"ConfigMap","name":"y","uid":"their-uid","controller":true}]`
+
+// A child that gets another controller, or none, before the request arrives is not theirs any
+// more: it is not changed.
+func TestApplyChangesOnlyWhatItControls(t *testing.T) {
+	for name, refs := range map[string]string{"taken": theirs, "released": `[]`} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(w *world) {
+				w.Put(kube.ConfigMaps, `{"metadata":{"namespace":"a","name":"y","uid":"their-uid"}}`)
+				defer w.operate()()
+				w.create(nil)
+				w.between("patch", "services", func() {
+					s := w.get(kube.Services)
+					i := strings.Index(s, `"ownerReferences":[`)
+					j := i + strings.Index(s[i:], "]") + 1
+					w.Put(kube.Services, s[:i]+`"ownerReferences":`+refs+s[j:])
+				})
+				w.change(shops, `{"spec":{"ports":[443]}}`)
+				if s := w.get(kube.Services); !strings.Contains(s, `"port":80`) || strings.Contains(s, `"kind":"Shop"`) {
+					t.Errorf("it was changed: %s", s)
+				}
+				w.has(shops, `"problem":"foreign"`)
+			})
+		})
+	}
+}
+
+func TestDeleteOnlyWhatItControls(t *testing.T) {
+	for name, remove := range map[string]func(w *world, s shop) error{
+		"Delete": func(w *world, s shop) error {
+			_, err := w.services.Delete(w.Context(), s, "x", client.DeleteOptions{})
+			return err
+		},
+		"Prune": func(w *world, s shop) error {
+			_, err := w.services.Prune(w.Context(), s, client.DeleteOptions{})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(w *world) {
+				w.Put(kube.ConfigMaps, `{"metadata":{"namespace":"a","name":"y","uid":"their-uid"}}`)
+				defer w.operate()()
+				w.create(nil)
+				w.work = func(_ context.Context, s shop) error { return remove(w, s) }
+				w.between("delete", "services", func() {
+					s := w.get(kube.Services)
+					i := strings.Index(s, `"ownerReferences":[`)
+					j := i + strings.Index(s[i:], "]") + 1
+					w.Put(kube.Services, s[:i]+`"ownerReferences":`+theirs+s[j:])
+				})
+				w.change(shops, `{"spec":{"ports":[443]}}`)
+				w.has(kube.Services, `their-uid`)
+			})
+		})
+	}
+}
+
+// The replacement of lists after a 422 keeps the owners and finalizers of others.
+func TestReplaceKeepsMetadata(t *testing.T) {
+	run(t, func(w *world) {
+		w.Put(kube.ConfigMaps, `{"metadata":{"namespace":"a","name":"y","uid":"their-uid"}}`)
+		defer w.operate()()
+		w.create(nil)
+		s := w.get(kube.Services)
+		w.change(kube.Services, strings.Replace(`{"metadata":{"finalizers":["example.com/b"],"ownerReferences":[OURS{"apiVersion":"v1","kind":"ConfigMap","name":"y","uid":"their-uid"}]},"spec":{"ports":[{"name":"p","port":1}]}}`, "OURS",
+			s[strings.Index(s, `"ownerReferences":[`)+len(`"ownerReferences":[`):strings.Index(s, `}]`)+1]+",", 1))
+		w.has(kube.Services, `"port":80`)
+		w.has(kube.Services, `their-uid`)
+		w.has(kube.Services, `example.com/b`)
+	})
+}
+
+// A replacement that is interrupted by a write of others leaves no second owner of the members.
+func TestReplaceInterrupted(t *testing.T) {
+	run(t, func(w *world) {
+		w.work = func(ctx context.Context, s shop) error {
+			tree := map[string]any{"ports": []map[string]any{{"name": "p", "port": s.Spec.Ports[0]}}}
+			if len(s.Spec.Maps) == 0 {
+				tree["sessionAffinity"] = "ClientIP"
+			}
+			_, err := w.services.Apply(ctx, s, map[string]any{"spec": tree})
+			return err
+		}
+		defer w.operate()()
+		w.create(nil)
+		n := 0
+		w.On(apitest.Match{Verb: "patch", Resource: "services"}, func(rw http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.Header.Get("Content-Type"), "application/json-patch") && n == 0 {
+				n++
+				s := w.get(kube.Services)
+				w.Put(kube.Services, strings.Replace(s, `"metadata":{`, `"metadata":{"labels":{"c":"d"},`, 1))
+			}
+			apitest.Continue(rw, r)
+		})
+		w.change(kube.Services, `{"spec":{"ports":[{"name":"p","port":1}],"sessionAffinity":"None"}}`)
+		w.has(kube.Services, `"port":80`)
+		w.has(kube.Services, `"sessionAffinity":"ClientIP"`)
+		w.change(shops, `{"spec":{"maps":["m"]}}`)
+		if s := w.get(kube.Services); n != 1 || strings.Contains(s, `"sessionAffinity":"ClientIP"`) {
+			t.Errorf("%d: the previous member is left: %s", n, s)
+		}
+	})
+}
