@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,7 +29,7 @@ func (s *Children[C, T]) tree(owner T, desired any) (map[string]any, kube.Key, e
 	}
 	var tree map[string]any
 	if err == nil {
-		err = json.Unmarshal(body, &tree)
+		err = decode(body, &tree)
 	}
 	if err != nil || tree == nil {
 		return nil, kube.Key{}, errors.Join(err, errors.New("the desired state is no JSON object"))
@@ -47,11 +48,26 @@ func (s *Children[C, T]) tree(owner T, desired any) (map[string]any, kube.Key, e
 	if child.Namespace == "" && s.Resource.Namespaced {
 		child.Namespace = owner.GetNamespace()
 	}
+	if refs, ok := metadata["ownerReferences"]; ok {
+		if body, err = codec.Encode(refs); err == nil {
+			err = decode(body, &child.OwnerReferences)
+		}
+		if err != nil {
+			return nil, kube.Key{}, err
+		}
+	}
 	if err := child.SetControllerReference(s.owner.Resource, owner); err != nil {
 		return nil, kube.Key{}, err
 	}
 	metadata["ownerReferences"] = child.OwnerReferences
 	return tree, kube.KeyOf(child), nil
+}
+
+// decode keeps integers that no float64 has.
+func decode(body []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	return d.Decode(v)
 }
 
 // locked calls write with a child of owner, which writes on the condition that the child has

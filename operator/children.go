@@ -199,21 +199,14 @@ func state(m kube.Meta) string {
 	if m.Generation == 0 {
 		return m.UID + " " + m.ResourceVersion
 	}
-	return fmt.Sprint(m.UID, m.Generation, m.Labels, m.Annotations, m.Finalizers) // maps are printed in order
+	return fmt.Sprintf("%s %d %q %q %q", m.UID, m.Generation, m.Labels, m.Annotations, m.Finalizers) // maps are printed in order
 }
 
 // Delete deletes a child, and reports whether owner has none of that name any more. The
 // owner is reconciled again when it is gone.
 func (s *Children[C, T]) Delete(ctx context.Context, owner T, name string, o client.DeleteOptions) (gone bool, err error) {
-	k := kube.Key{Name: name}
-	if s.Resource.Namespaced {
-		k.Namespace = owner.GetNamespace()
-	}
-	c, ok := s.Store().Get(k)
-	if !ok || !s.belongs(s.refs(c), owner) {
-		return true, nil
-	}
-	return false, s.delete(ctx, owner, c, o)
+	left, err := s.remove(ctx, owner, o, func(k kube.Key) bool { return k.Name == name })
+	return left == 0, err
 }
 
 func (s *Children[C, T]) delete(ctx context.Context, owner T, c C, o client.DeleteOptions) error {
@@ -238,9 +231,14 @@ func (s *Children[C, T]) delete(ctx context.Context, owner T, c C, o client.Dele
 // Prune deletes the children of owner whose names are not in keep, and returns how many
 // are left of them.
 func (s *Children[C, T]) Prune(ctx context.Context, owner T, o client.DeleteOptions, keep ...string) (left int, err error) {
+	return s.remove(ctx, owner, o, func(k kube.Key) bool { return !slices.Contains(keep, k.Name) })
+}
+
+// remove deletes the children of owner with such keys, and returns how many there are.
+func (s *Children[C, T]) remove(ctx context.Context, owner T, o client.DeleteOptions, which func(kube.Key) bool) (left int, err error) {
 	id := kube.NewControllerReference(s.owner.Resource, owner).UID
 	for k, c := range s.owned.Get(id) {
-		if slices.Contains(keep, k.Name) || !s.belongs(s.refs(c), owner) {
+		if !which(k) || !s.belongs(s.refs(c), owner) {
 			continue
 		}
 		left++

@@ -45,6 +45,7 @@ type world struct {
 	shops    *operator.Objects[shop]
 	services *operator.Children[kube.Partial, shop]
 	maps     *operator.Children[kube.Partial, shop]
+	budgets  *operator.Children[kube.Partial, shop]
 	runs     atomic.Int32
 	held     atomic.Bool // Finalize is not done
 
@@ -79,6 +80,7 @@ func (w *world) setup(op *operator.Operator) error {
 	w.shops = operator.For(op, shops, operator.Reconciler[shop]{Reconcile: w.reconcile, Finalizer: "example.com/shop", Finalize: w.finalize})
 	w.services = operator.Owns[kube.Partial](w.shops, kube.Services)
 	w.maps = operator.Owns[kube.Partial](w.shops, kube.ConfigMaps)
+	w.budgets = operator.Owns[kube.Partial](w.shops, budgets)
 	return nil
 }
 
