@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sync"
 
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/client"
@@ -20,8 +21,18 @@ type Objects[T kube.Object] struct {
 	Controller *controller.Controller[kube.Key]
 	Resource   kube.Resource
 
-	op   *Operator
-	work Reconciler[T]
+	op    *Operator
+	work  Reconciler[T]
+	whole func() bool
+
+	mu   sync.Mutex
+	runs map[kube.Key]*written[T] // that are in progress
+}
+
+// written is what a run has written of its object.
+type written[T kube.Object] struct {
+	was []string // resourceVersions of the previous states
+	now T
 }
 
 // For adds a reconciler of the objects of r. Its controller has the name of the kind.
@@ -32,7 +43,8 @@ func For[T interface {
 	if work.Reconcile == nil || (work.Finalizer == "") != (work.Finalize == nil) {
 		panic(fmt.Sprintf("operator: the reconciler of %s has no Reconcile, or one of Finalizer and Finalize", r))
 	}
-	s := &Objects[T]{Informer: Watch[T](op, r), Resource: r, op: op, work: work}
+	s := &Objects[T]{Informer: Watch[T](op, r), Resource: r, op: op, work: work, runs: map[kube.Key]*written[T]{}}
+	s.whole = sync.OnceValue(func() bool { return whole[T](op, r) }) // when Setup has ended
 	s.Controller = controller.New(r.Plural, s.run, work.options())
 	controller.For(s.Controller, s.Informer, controller.GenerationChanged)
 	op.Manager.AddLed(s.Controller)
@@ -49,6 +61,8 @@ func (s *Objects[T]) run(ctx context.Context, k kube.Key) (none controller.Resul
 	if err != nil {
 		return none, err
 	}
+	s.begin(k, &written[T]{})
+	defer s.begin(k, nil)
 	held := s.work.Finalizer != "" && slices.Contains(meta.Finalizers, s.work.Finalizer)
 	switch {
 	case meta.DeletionTimestamp == nil && s.work.Finalizer != "" && !held:
@@ -80,27 +94,52 @@ func (s *Objects[T]) finalizers(ctx context.Context, o T, all []string) (T, erro
 
 // Writes returns the collection for writes about o: the next run of o sees them.
 func (s *Objects[T]) Writes(o T) client.Collection[T] {
-	c := of[T](s.op, s.Resource).With(client.WriteOptions{FieldManager: s.op.o.suffixed(), Whole: s.op.whole(s.Resource)})
+	c := of[T](s.op, s.Resource).With(client.WriteOptions{FieldManager: s.op.o.suffixed(), Whole: s.whole()})
 	return controller.Awaited(s.Controller, kube.KeyOf(o), c, s.Informer)
 }
 
 // Patch lets change modify a copy of o, and sends the difference, if there is one: see
-// [client.Collection.PatchFrom].
+// [client.Collection.PatchFrom]. If Patch or PatchStatus of this run have changed o, it is a
+// copy of what they returned.
 func (s *Objects[T]) Patch(ctx context.Context, o T, change func(*T)) (T, error) {
-	after := kube.Clone(o)
-	change(&after)
-	return s.Writes(o).PatchFrom(ctx, o, after, client.PatchOptions{})
+	return s.patch(ctx, o, change, client.Collection[T].PatchFrom)
 }
 
 // PatchStatus is Patch of the status. If o was deleted meanwhile, it does nothing.
 func (s *Objects[T]) PatchStatus(ctx context.Context, o T, change func(*T)) error {
-	after := kube.Clone(o)
-	change(&after)
-	_, err := s.Writes(o).PatchStatusFrom(ctx, o, after, client.PatchOptions{})
+	_, err := s.patch(ctx, o, change, client.Collection[T].PatchStatusFrom)
 	if errors.Is(err, kube.ErrNotFound) {
 		return nil
 	}
 	return err
+}
+
+func (s *Objects[T]) patch(ctx context.Context, o T, change func(*T), send func(client.Collection[T], context.Context, T, T, client.PatchOptions) (T, error)) (T, error) {
+	k := kube.KeyOf(o)
+	s.mu.Lock()
+	run := s.runs[k]
+	if run != nil && slices.Contains(run.was, o.GetResourceVersion()) {
+		o = run.now
+	}
+	s.mu.Unlock()
+	after := kube.Clone(o)
+	change(&after)
+	now, err := send(s.Writes(o), ctx, o, after, client.PatchOptions{})
+	if err == nil && run != nil && now.GetResourceVersion() != o.GetResourceVersion() {
+		s.mu.Lock()
+		run.was, run.now = append(run.was, o.GetResourceVersion()), now
+		s.mu.Unlock()
+	}
+	return now, err
+}
+
+// begin notes the run of k, nil at its end.
+func (s *Objects[T]) begin(k kube.Key, run *written[T]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.runs[k] = run; run == nil {
+		delete(s.runs, k)
+	}
 }
 
 // metaOf returns the metadata of an object that has the members of metadata as fields, as

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/listwatch/listwatch/cache"
@@ -146,12 +147,17 @@ func (op *Operator) convert(d *crd.Definition) {
 	}
 }
 
-// whole reports whether a type of the program has every member of the objects of r: it made
-// the definition of them.
-func (op *Operator) whole(r kube.Resource) bool {
+// whole reports whether T has every member of the objects of r: the program made the
+// definition of T.
+func whole[T kube.Object](op *Operator, r kube.Resource) bool {
 	for _, d := range op.defs {
-		if d.Spec.Group == r.Group && d.Spec.Names.Plural == r.Plural {
-			return true
+		if d.Spec.Group != r.Group || d.Spec.Names.Plural != r.Plural {
+			continue
+		}
+		for _, v := range d.Spec.Versions {
+			if v.Name == r.Version {
+				return reflect.DeepEqual(v.Schema, crd.VersionOf[T](r.Version, crd.VersionOptions{}).Schema)
+			}
 		}
 	}
 	return false

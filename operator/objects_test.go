@@ -1,0 +1,158 @@
+package operator_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/controller"
+	"github.com/listwatch/listwatch/crd"
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/operator"
+)
+
+var fleets = kube.Resource{Group: "example.com", Version: "v1", Plural: "fleets", Kind: "Fleet"}
+
+type fleet struct {
+	kube.Meta `json:"metadata"`
+	Spec      struct {
+		Sunk bool `json:"sunk,omitempty"`
+	} `json:"spec,omitzero"`
+	Status struct {
+		Ships []ship `json:"ships,omitempty"`
+	} `json:"status,omitzero"`
+}
+
+type ship struct {
+	Name  string `json:"name"`
+	Cargo string `json:"cargo,omitempty"`
+}
+
+// named are the same objects for a reconciler that reads the names of the ships only.
+type named struct {
+	kube.Meta `json:"metadata"`
+	Status    struct {
+		Ships []struct {
+			Name string `json:"name"`
+		} `json:"ships,omitempty"`
+	} `json:"status,omitzero"`
+}
+
+// sail runs an operator whose reconciler of T is work.
+func sail[T interface {
+	kube.Object
+	GetGeneration() int64
+}](t *testing.T, work func(context.Context, *operator.Objects[T], *operator.Children[kube.Partial, T], T) error, story func(context.Context, *apitest.Server, *client.Client)) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := apitest.NewWith(t, apitest.Options{InMemory: true})
+		c, err := client.New(client.Config{Server: srv.URL, Dial: srv.Dial})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.CloseIdleConnections()
+		op, err := operator.New(c, operator.Options{Name: "fleet", Setup: func(op *operator.Operator) error {
+			op.Define(crd.Of[fleet](fleets, crd.Options{}))
+			var all *operator.Objects[T]
+			var maps *operator.Children[kube.Partial, T]
+			all = operator.For(op, fleets, operator.Reconciler[T]{Reconcile: func(ctx context.Context, o T) (controller.Result, error) {
+				return controller.Result{}, work(ctx, all, maps, o)
+			}})
+			maps = operator.Owns[kube.Partial](all, kube.ConfigMaps)
+			return nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := crd.Ensure(t.Context(), c, crd.EnsureOptions{}, op.Definitions()...); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- op.Run(ctx) }()
+		story(ctx, srv, c)
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A type that is not that of the definition keeps the members that it does not have.
+func TestPatchStatusOfAnotherType(t *testing.T) {
+	sail(t, func(ctx context.Context, all *operator.Objects[named], _ *operator.Children[kube.Partial, named], o named) error {
+		return all.PatchStatus(ctx, o, func(o *named) {
+			o.Status.Ships = append(o.Status.Ships[:1:1], struct {
+				Name string `json:"name"`
+			}{"b"})
+		})
+	}, func(_ context.Context, srv *apitest.Server, _ *client.Client) {
+		srv.Put(fleets, `{"metadata":{"name":"x"},"status":{"ships":[{"name":"a","cargo":"tea"}]}}`)
+		settle()
+		o, _ := apitest.Object[fleet](srv, fleets, kube.Key{Name: "x"})
+		if s := o.Status.Ships; len(s) != 2 || s[0] != (ship{"a", "tea"}) || s[1].Name != "b" {
+			t.Errorf("ships %v", s)
+		}
+	})
+}
+
+// The type of the definition has all members, which need not be read.
+func TestPatchStatusReadsNothing(t *testing.T) {
+	sail(t, func(ctx context.Context, all *operator.Objects[fleet], _ *operator.Children[kube.Partial, fleet], o fleet) error {
+		return all.PatchStatus(ctx, o, func(o *fleet) { o.Status.Ships = []ship{{"b", "tea"}} })
+	}, func(_ context.Context, srv *apitest.Server, _ *client.Client) {
+		srv.Put(fleets, `{"metadata":{"name":"x"},"status":{"ships":[{"name":"a","cargo":"tea"}]}}`)
+		settle()
+		for _, r := range srv.Requests() {
+			if r.Verb == "get" && r.Resource.Plural == "fleets" {
+				t.Errorf("%s %s", r.Verb, r.Path)
+			}
+		}
+	})
+}
+
+// The children of an object without a namespace have one.
+func TestDeleteOfAClusterScopedOwner(t *testing.T) {
+	var gone []bool
+	sail(t, func(ctx context.Context, _ *operator.Objects[fleet], maps *operator.Children[kube.Partial, fleet], o fleet) error {
+		if !o.Spec.Sunk {
+			_, err := maps.Apply(ctx, o, `{"metadata":{"namespace":"a","name":"m"}}`)
+			return err
+		}
+		g, err := maps.Delete(ctx, o, "m", client.DeleteOptions{})
+		gone = append(gone, g)
+		return err
+	}, func(ctx context.Context, srv *apitest.Server, c *client.Client) {
+		srv.Put(fleets, `{"metadata":{"name":"x"}}`)
+		settle()
+		if maps, _ := srv.List(kube.ConfigMaps); len(maps) != 1 {
+			t.Fatalf("%d ConfigMaps", len(maps))
+		}
+		if _, err := client.Of[fleet](c, fleets).Patch(ctx, kube.Key{Name: "x"}, client.MergePatch, `{"spec":{"sunk":true}}`); err != nil {
+			t.Fatal(err)
+		}
+		settle()
+		if maps, _ := srv.List(kube.ConfigMaps); len(maps) != 0 || len(gone) == 0 || gone[0] || !gone[len(gone)-1] {
+			t.Errorf("%d ConfigMaps, Delete returned %v", len(maps), gone)
+		}
+	})
+}
+
+// The second change of a run begins with what the first one wrote.
+func TestStatusIsPatchedTwice(t *testing.T) {
+	run(t, func(w *world) {
+		w.work = func(ctx context.Context, s shop) error {
+			if err := w.shops.PatchStatus(ctx, s, func(s *shop) { s.Status.Problem = "working" }); err != nil {
+				return err
+			}
+			return w.shops.PatchStatus(ctx, s, func(s *shop) { s.Status.Problem = "" })
+		}
+		defer w.operate()()
+		w.create(nil)
+		if s := w.get(shops); strings.Contains(s, "working") {
+			t.Errorf("the second change is not written: %s", s)
+		}
+	})
+}
