@@ -32,13 +32,16 @@ func Main(o Options) {
 	flag.StringVar(&o.Webhook.Listen, "webhook-listen", cmp.Or(o.Webhook.Listen, ":9443"), "serve webhooks, if there are any, at this address")
 	flag.StringVar(&o.Webhook.URL, "webhook-url", o.Webhook.URL, "where API servers reach the webhooks, without a Service")
 	flag.Parse()
-	if err := start(context.Background(), o, *kubeconfig, *printed, os.Stdout); err != nil {
+	if err := start(context.Background(), o, *kubeconfig, *printed, flag.Args(), os.Stdout); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", o.Name, err)
 		os.Exit(1)
 	}
 }
 
-func start(ctx context.Context, o Options, kubeconfig string, printed bool, out io.Writer) error {
+func start(ctx context.Context, o Options, kubeconfig string, printed bool, args []string, out io.Writer) error {
+	if len(args) > 0 { // after "-leader-elect true" other flags would have no effect
+		return fmt.Errorf("unexpected argument %q: the value of a flag is written as -name=value", args[0])
+	}
 	cfg, err := config.Load(config.Options{Path: kubeconfig})
 	if printed && errors.Is(err, config.ErrNoCluster) { // it needs none
 		cfg, err = &config.Config{Client: client.Config{Server: "http://localhost"}, Namespace: "default"}, nil

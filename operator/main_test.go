@@ -36,7 +36,7 @@ func TestPrint(t *testing.T) {
 	o := options()
 	o.Namespace = "shop"
 	var out bytes.Buffer
-	if err := start(t.Context(), o, "", true, &out); err != nil {
+	if err := start(t.Context(), o, "", true, nil, &out); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"kind: CustomResourceDefinition", "kind: ValidatingWebhookConfiguration", "name: thing-webhook", "namespace: shop"} {
@@ -44,7 +44,15 @@ func TestPrint(t *testing.T) {
 			t.Errorf("without %q:\n%s", want, out.String())
 		}
 	}
-	if err := start(t.Context(), o, "", false, os.Stdout); err == nil {
+	if err := start(t.Context(), o, "", false, nil, os.Stdout); err == nil {
 		t.Error("it runs without a cluster")
+	}
+}
+
+// The package flag ends at "-leader-elect true -namespace a" with the word true.
+func TestArgumentsAreRefused(t *testing.T) {
+	err := start(t.Context(), options(), "", true, []string{"true", "-namespace", "a"}, os.Stdout)
+	if err == nil || !strings.Contains(err.Error(), `"true"`) {
+		t.Error(err)
 	}
 }
