@@ -123,7 +123,7 @@ func (s *Children[C, T]) apply(ctx context.Context, owner T, desired any, once b
 		return was, err
 	}
 	s.mu.Lock()
-	same := s.applied[k] == applied{want, state(meta)}
+	same := s.applied[k] == applied{want, s.state(meta)}
 	s.mu.Unlock()
 	if same {
 		return was, nil
@@ -185,7 +185,7 @@ func (s *Children[C, T]) keep(owner T, k kube.Key, want [sha256.Size]byte, now C
 		return err
 	}
 	s.mu.Lock()
-	s.applied[k] = applied{want, state(meta)}
+	s.applied[k] = applied{want, s.state(meta)}
 	s.mu.Unlock()
 	if outcome != "" {
 		s.owner.op.Events.Eventf(events.About(s.owner.Resource, owner), events.Normal, "Synced", "%s %s %s", s.Resource.Kind, k.Name, outcome)
@@ -195,8 +195,8 @@ func (s *Children[C, T]) keep(owner T, k kube.Key, want [sha256.Size]byte, now C
 
 // state is equal for two states of an object whose desired state is equal: those that
 // differ in the status only, where the resource counts generations.
-func state(m kube.Meta) string {
-	if m.Generation == 0 {
+func (s *Children[C, T]) state(m kube.Meta) string {
+	if m.Generation == 0 || s.Resource.Plural == "priorityclasses" { // those keep their first generation
 		return m.UID + " " + m.ResourceVersion
 	}
 	return fmt.Sprintf("%s %d %q %q %q", m.UID, m.Generation, m.Labels, m.Annotations, m.Finalizers) // maps are printed in order

@@ -7,7 +7,10 @@ import (
 	"testing"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/operator"
 )
 
 var budgets = kube.Resource{Group: "policy", Version: "v1", Plural: "poddisruptionbudgets", Kind: "PodDisruptionBudget", Namespaced: true}
@@ -59,4 +62,28 @@ func TestAnnotationsAreCompared(t *testing.T) {
 		w.change(budgets, `{"metadata":{"annotations":{"a":"b c:d","c":null}}}`)
 		w.has(budgets, `"c":"d"`)
 	})
+}
+
+// The generation of a PriorityClass is 1, whatever changes.
+func TestPriorityClassesAreCompared(t *testing.T) {
+	classes := kube.Resource{Group: "scheduling.k8s.io", Version: "v1", Plural: "priorityclasses", Kind: "PriorityClass"}
+	var children *operator.Children[kube.Partial, fleet]
+	sail(t, func(ctx context.Context, _ *operator.Objects[fleet], _ *operator.Children[kube.Partial, fleet], o fleet) error {
+		_, err := children.Apply(ctx, o, `{"value":5,"description":"ours"}`)
+		return err
+	}, func(_ context.Context, srv *apitest.Server, _ *client.Client) {
+		srv.Put(fleets, `{"metadata":{"name":"x"}}`)
+		settle()
+		k := kube.Key{Name: "x"}
+		raw, err := codec.ParseRaw(srv.Get(classes, k))
+		if err != nil {
+			t.Fatal(err)
+		}
+		srv.Put(classes, strings.Replace(raw.JSON(), "ours", "theirs", 1))
+		settle()
+		raw, err = codec.ParseRaw(srv.Get(classes, k))
+		if err != nil || !strings.Contains(raw.JSON(), `"generation":1,`) || !strings.Contains(raw.JSON(), "ours") {
+			t.Errorf("%v: %s", err, raw.JSON())
+		}
+	}, func(all *operator.Objects[fleet]) { children = operator.Owns[kube.Partial](all, classes) })
 }

@@ -45,7 +45,7 @@ type named struct {
 func sail[T interface {
 	kube.Object
 	GetGeneration() int64
-}](t *testing.T, work func(context.Context, *operator.Objects[T], *operator.Children[kube.Partial, T], T) error, story func(context.Context, *apitest.Server, *client.Client)) {
+}](t *testing.T, work func(context.Context, *operator.Objects[T], *operator.Children[kube.Partial, T], T) error, story func(context.Context, *apitest.Server, *client.Client), more ...func(*operator.Objects[T])) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := apitest.NewWith(t, apitest.Options{InMemory: true})
 		c, err := client.New(client.Config{Server: srv.URL, Dial: srv.Dial})
@@ -61,6 +61,9 @@ func sail[T interface {
 				return controller.Result{}, work(ctx, all, maps, o)
 			}})
 			maps = operator.Owns[kube.Partial](all, kube.ConfigMaps)
+			for _, add := range more {
+				add(all)
+			}
 			return nil
 		}})
 		if err != nil {
