@@ -82,7 +82,9 @@ func (s *Children[C, T]) waiting(c C) []kube.Key {
 // Its default name and namespace are those of owner, which becomes the controller. A missing
 // object is created; one that owner does not control is not changed: see [ErrForeign]. A
 // child that is being deleted is not changed. Members, and elements of lists with keys, that
-// others add are kept, unless the desired state is invalid beside them.
+// others add are kept, unless the desired state is invalid beside them: then all lists that it
+// has are replaced, those of the metadata excepted. Apply a child once in a run: a second
+// desired state would remove what only the first one has.
 //
 // If desired is what the last Apply of this process sent, and nobody has changed the child
 // since, no request is sent. Changes are noticed by the generation and the metadata, or by
