@@ -16,9 +16,17 @@ import (
 
 // Limits of the listener.
 const (
-	maxConnections = 200 // half of them from one address
-	maxStreams     = 50  // requests at a time on a connection
+	maxConnections = 200      // half of them from one address
+	maxStreams     = 50       // requests at a time on a connection
+	maxUnread      = 64 << 10 // bytes of a body that come before they are read
 )
+
+// windows returns the limits of a connection over HTTP/2. Bodies that wait for the budget
+// are not read: together they leave room on the connection for one that has it. Each
+// stream holds some 12 KB; API servers open another connection where one is full.
+func windows() *http.HTTP2Config {
+	return &http.HTTP2Config{MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerStream: maxUnread, MaxReceiveBufferPerConnection: (maxStreams + 1) * maxUnread}
+}
 
 // Run listens, obtains a certificate, and serves until ctx ends and Options.Drain has
 // passed, so that requests of API servers that still use this replica are answered. The
@@ -44,7 +52,7 @@ func (s *Server) Run(ctx context.Context) error {
 	working, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	server := guard.Server(working, s.Handler())
-	server.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: maxStreams} // each holds some 12 KB; API servers open more connections
+	server.HTTP2 = windows()
 	var all sync.WaitGroup
 	all.Go(func() { s.keep(working) })
 	failed := make(chan error, 1)
@@ -89,7 +97,9 @@ func (s *Server) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 	return s.serving.tls, nil
 }
 
-// Handler answers the requests, for a listener other than that of Run.
+// Handler answers the requests, for a listener other than that of Run. Over HTTP/2, the
+// connection of such a listener should have more room than all its streams together:
+// requests wait unread while the limit of all bodies is reached.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, h := range s.list(validate, mutate, convert) {

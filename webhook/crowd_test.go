@@ -1,0 +1,82 @@
+package webhook
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// TestBodiesThatWaitHoldUpNobody: an API server sends all its requests over one connection
+// of HTTP/2. Bodies that wait for the budget leave room on it for those that have theirs.
+func TestBodiesThatWaitHoldUpNobody(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		p := mustIssue(t, time.Now(), time.Hour, host)
+		for name, b := range map[string][]byte{"tls.crt": p.certPEM, "tls.key": p.keyPEM} {
+			if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := New(nil, Options{Name: "hooks", Service: secretKey, CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		Validate(s, widgets, Rule{}, func(context.Context, *Request[kube.Partial]) error { return nil })
+		s.budget = newBudget(1 << 20)
+		l := newPipes()
+		s.listen = func() (net.Listener, error) { return l, nil }
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- s.Run(ctx) }()
+		synctest.Wait()
+		transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+		transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
+			ours, theirs := net.Pipe()
+			l.conns <- theirs
+			return ours, nil
+		}
+		body := widgetReview + strings.Repeat(" ", 512<<10)
+		send := func(body string) {
+			r, err := http.NewRequestWithContext(t.Context(), "POST", "https://"+host+"/validate/validate.widgets.example.com?timeout=10s", strings.NewReader(body))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			r.Header.Set("Content-Type", "application/json")
+			resp, err := transport.RoundTrip(r)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			resp.Body.Close()
+			if resp.StatusCode != 200 || resp.ProtoMajor != 2 {
+				t.Errorf("%s by %s", resp.Status, resp.Proto)
+			}
+		}
+		began := time.Now()
+		send(widgetReview)
+		var all sync.WaitGroup
+		for range maxStreams - 1 {
+			all.Go(func() { send(body) })
+		}
+		all.Wait()
+		if took := time.Since(began); took > 0 {
+			t.Errorf("they waited for %v", took)
+		}
+		transport.CloseIdleConnections()
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
