@@ -125,7 +125,8 @@ func TestCommentsFitTheirLine(t *testing.T) {
 			text, comment := strings.CutPrefix(strings.TrimLeft(line, "\t"), "// ")
 			output = comment && (output || strings.HasPrefix(strings.ToLower(text), "output:") || strings.HasPrefix(strings.ToLower(text), "unordered output:"))
 			width := utf8.RuneCountInString(strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", "    "))
-			if comment && !output && width > 100 && !strings.Contains(text, "://") {
+			marker := strings.HasPrefix(text, "+") // one line, as controller-gen reads it
+			if comment && !output && !marker && width > 100 && !strings.Contains(text, "://") {
 				t.Errorf("%s:%d: a comment of %d columns, want at most 100", path, n, width)
 			}
 		}
