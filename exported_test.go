@@ -18,7 +18,6 @@ import (
 // unused are the exported names that only their own package uses, and why they are
 // exported. The list may only shrink: show what is new in an example.
 var unused = map[string]string{
-	"apitest.Objects":               "for tests of programs that embed the engine",
 	"apitest.Version":               "the Kubernetes version that the fake server serves, for tests of clients",
 	"apitest/faults.Rotated":        "a fault, as the others are",
 	"cache.ByLabel":                 "for programs that embed the engine",
