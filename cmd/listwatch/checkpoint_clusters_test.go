@@ -77,6 +77,38 @@ func TestCheckpointWithoutACluster(t *testing.T) {
 	}
 }
 
+// TestCheckpointWithoutATypeOfACluster: a type that one cluster no longer serves at the start
+// of the next run does not end the other cluster.
+func TestCheckpointWithoutATypeOfACluster(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t, dir)
+		p.put(p.east, "a", 1)
+		p.put(p.west, "b", 1)
+		args := []string{"watch", "configmaps", "-o", "ndjson", "--events", onlyObjects, "--checkpoint", filepath.Join(dir, "state")}
+		stop := p.start(args...)
+		<-time.After(time.Minute)
+		p.expect("at first", "east ADDED a", "west ADDED b")
+		if code := stop(); code != 0 {
+			t.Errorf("exit code %d\n%s", code, p.stderr.take())
+		}
+		p.west.RemoveResource(kube.ConfigMaps)
+		p.put(p.east, "a", 2)
+		stop = p.start(args...)
+		<-time.After(10 * time.Minute)
+		p.expect("without the type in west", "east MODIFIED a")
+		if printed := p.stderr.take(); !strings.Contains(printed, `listwatch: west: cannot begin: the server has no resource type "configmaps"`) {
+			t.Errorf("stderr does not say what is missing:\n%s", printed)
+		}
+		p.west.AddResource(apitest.ResourceInfo{Resource: kube.ConfigMaps})
+		<-time.After(10 * time.Minute)
+		p.expect("when it is served again", "west DELETED b relist")
+		if code := stop(); code != 0 {
+			t.Errorf("exit code %d\n%s", code, p.stderr.take())
+		}
+	})
+}
+
 // TestCheckpointBeginsWithoutACluster: neither does the first run need all clusters.
 func TestCheckpointBeginsWithoutACluster(t *testing.T) {
 	for _, comes := range []bool{false, true} {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/objects"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/served"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/until"
+	"github.com/listwatch/listwatch/discovery"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/print"
 	"github.com/listwatch/listwatch/internal/printable"
@@ -178,6 +180,9 @@ func (o *watchFlags) session(ctx context.Context, t *messages.Writer, w objects.
 	w.Missing = messages.NewMissing(t)
 	discover := func(ctx context.Context, c *connect.Cluster) ([]target.Target, error) {
 		ts, err := w.Targets(ctx, *c, &o.connection.Namespaces, o.selection.All, (*served.Types).Now, can) // a first request that fails ends the run
+		if _, unknown := errors.AsType[*discovery.UnknownError](err); unknown && o.goesOn() {
+			err = typeGone{err}
+		}
 		if err == nil && o.checkpointing.file != "" {
 			err = identify(ctx, c)
 		}
