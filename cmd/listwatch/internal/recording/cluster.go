@@ -3,8 +3,10 @@ package recording
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/client"
@@ -28,15 +30,25 @@ func clusterOf(ctx context.Context, c *client.Client) replay.Cluster {
 	return cl
 }
 
+// patience is how long the recording of a custom resource waits for its definition.
+const patience = 5 * time.Second
+
 // columnsOf returns the columns that the definition of r has, nil if r has none, or it may
-// not be read.
-func columnsOf(ctx context.Context, c *client.Client, r kube.Resource) []apitest.Column {
+// not be read. Events that happen meanwhile are not recorded, so it does not wait for long.
+func columnsOf(ctx context.Context, c *client.Client, r kube.Resource) ([]apitest.Column, error) {
 	if !strings.Contains(r.Group, ".") {
-		return nil // only groups of a domain may be defined
+		return nil, nil // only groups of a domain may be defined
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("the server did not send it within 5s"))
+	defer cancel()
 	d, err := client.Of[codec.Raw](c, kube.CustomResourceDefinitions).Get(ctx, kube.Key{Name: r.GroupResource()})
-	if err != nil {
-		return nil
+	switch {
+	case errors.Is(err, kube.ErrForbidden), errors.Is(err, kube.ErrUnauthorized), errors.Is(err, kube.ErrNotFound):
+		return nil, nil
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		return nil, err
 	}
 	var o struct {
 		Spec struct {
@@ -50,8 +62,8 @@ func columnsOf(ctx context.Context, c *client.Client, r kube.Resource) []apitest
 			}
 		}
 	}
-	if json.Unmarshal([]byte(d.JSON()), &o) != nil {
-		return nil
+	if err := json.Unmarshal([]byte(d.JSON()), &o); err != nil {
+		return nil, err
 	}
 	for _, v := range o.Spec.Versions {
 		if v.Name != r.Version {
@@ -61,7 +73,7 @@ func columnsOf(ctx context.Context, c *client.Client, r kube.Resource) []apitest
 		for _, c := range v.Columns {
 			all = append(all, apitest.Column{Name: c.Name, Type: c.Type, Path: strings.TrimPrefix(c.JSONPath, "."), Priority: c.Priority, Format: c.Format, Description: c.Description})
 		}
-		return all
+		return all, nil
 	}
-	return nil
+	return nil, nil
 }

@@ -278,7 +278,11 @@ func (r *recorder) follow(ctx context.Context, o *eventFlags, t target.Target) e
 	if err != nil {
 		return exit.Usage("%q: %w", t.Name, err)
 	}
-	stream := r.out.Stream(replay.Target{Resource: t.Resource, Namespace: t.Namespace, Labels: o.selection.Selector.String(), Fields: fields.String(), Columns: columnsOf(ctx, r.client, t.Resource)})
+	columns, err := columnsOf(ctx, r.client, t.Resource)
+	if err != nil && ctx.Err() == nil {
+		r.talk.Warn(t.Label(), "cannot get its definition, the recording has no columns of it: "+auth.Brief(err), "no columns", "err", printable.Line(err.Error()))
+	}
+	stream := r.out.Stream(replay.Target{Resource: t.Resource, Namespace: t.Namespace, Labels: o.selection.Selector.String(), Fields: fields.String(), Columns: columns})
 	initial := map[string]watch.Initial{"paged": watch.Paged, "stream": watch.Stream}[o.list]
 	synced, failures := false, 0
 	// As watch: a request that is refused before the first sync ends the run.
