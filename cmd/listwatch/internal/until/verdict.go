@@ -89,7 +89,7 @@ func (v *Verdict) See(r *record.Record) error {
 		}
 		v.put(key, s)
 		for _, i := range v.fail {
-			if v.conditions[i].whole == nil && v.fails(i, key, r) {
+			if c := &v.conditions[i]; c.whole == nil && c.count == "" && v.fails(i, key, r) {
 				return &exit.Error{Code: exit.CodeMatched, Err: fmt.Errorf("--fail-on %s: %s", v.conditions[i].text, record.KubectlName(r.Resource, r.ID.Name))}
 			}
 		}
@@ -100,8 +100,16 @@ func (v *Verdict) See(r *record.Record) error {
 		return nil
 	}
 	for _, i := range v.fail {
-		if e := v.conditions[i].whole; e != nil && v.true(e) {
-			return &exit.Error{Code: exit.CodeMatched, Err: fmt.Errorf("--fail-on %s", v.conditions[i].text)}
+		c := &v.conditions[i]
+		switch {
+		case c.whole != nil && v.true(c.whole):
+			return &exit.Error{Code: exit.CodeMatched, Err: fmt.Errorf("--fail-on %s", c.text)}
+		case c.count != "" && c.counts(len(v.objects)):
+			why := "there are " + printable.Thousands(len(v.objects))
+			if r.IsObject() {
+				why = record.KubectlName(r.Resource, r.ID.Name)
+			}
+			return &exit.Error{Code: exit.CodeMatched, Err: fmt.Errorf("--fail-on %s: %s", c.text, why)}
 		}
 	}
 	if v.met() {
@@ -187,8 +195,6 @@ func (v *Verdict) fails(i int, key objectKey, r *record.Record) bool {
 	switch {
 	case c.delete:
 		return r.Type == string(watch.Deleted)
-	case c.count != "":
-		return c.counts(len(v.objects))
 	}
 	s, ok := v.objects[key]
 	return ok && s.holds[i]
