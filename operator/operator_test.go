@@ -131,7 +131,10 @@ func (w *world) operate() (stop func()) {
 	}
 }
 
-func settle() { <-time.After(20 * time.Second) }
+func settle() {
+	<-time.After(20 * time.Second)
+	synctest.Wait() // for the race detector
+}
 
 func (w *world) create(change func(*shop)) {
 	w.Helper()
