@@ -181,7 +181,7 @@ func (p *program) judge(name string, err error, first time.Duration, want string
 	left := strings.Contains(got, "not stopped in")
 	wants := []string{want}
 	if want == "" {
-		wants = p.failures()
+		wants = p.failures(left)
 	}
 	if !slices.ContainsFunc(wants, func(want string) bool {
 		return strings.HasPrefix(got, want) && (want != "" || got == "" || strings.HasPrefix(got, "manager: not stopped in"))
@@ -216,13 +216,14 @@ func (p *program) judge(name string, err error, first time.Duration, want string
 }
 
 // failures returns the errors of the part that failed first after a stop, or of those that
-// did at one time; "" = none failed.
-func (p *program) failures() []string {
+// did at one time; "" = none failed. Where Run has left something, the parts that its return
+// stops may end while they are judged.
+func (p *program) failures(left bool) []string {
 	var errs []string
 	var at time.Duration
 	for _, f := range p.parts {
 		switch {
-		case f.kind == "optional" || f.ended == 0 || f.failed == nil || at > 0 && f.ended > at:
+		case f.kind == "optional" || f.ended == 0 || f.failed == nil || at > 0 && f.ended > at || left && f.stopped == p.now():
 			continue
 		case f.ended < at:
 			errs = nil
