@@ -237,7 +237,7 @@ func (r *reconciler) secret(ctx context.Context, d *v1.Database, named metav1.Ob
 	was.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 	err := r.Get(ctx, client.ObjectKeyFromObject(d), was)
 	if err == nil && !metav1.IsControlledBy(was, d) {
-		return fmt.Errorf("Secret: %w", errTaken)
+		return fmt.Errorf("own Secret: %w", errTaken)
 	}
 	if !apierrors.IsNotFound(err) {
 		return err

@@ -11,15 +11,14 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/listwatch/listwatch/bench/internal/turns"
 )
 
 // options are the flags. A client gets them as JSON.
