@@ -161,6 +161,7 @@ func (m *model) cancelAmidARequest() {
 
 // edit does what an operator may: it erases the holder, or shortens the lease.
 func (m *model) edit() {
+	synctest.Wait() // no replica may write between what is read here and what is put
 	if b := m.s.srv.Get(kube.Leases, orders); b == nil {
 		return
 	}
