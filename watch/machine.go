@@ -189,7 +189,11 @@ func (p protocol) listed(s state, o outcome) state {
 			err = errNoRevision
 		}
 		if err != nil {
-			s = p.pause(p.restart(s, err), nil)
+			cause := err
+			if errors.Is(s.cause, ErrAhead) { // until something is listed, the next call must learn that
+				cause = s.cause
+			}
+			s = p.pause(p.restart(s, cause), nil)
 			s.unusable = err
 			return s
 		}

@@ -235,6 +235,19 @@ func TestMachineRemembersAnInconsistentList(t *testing.T) {
 	}
 }
 
+// TestMachineRemembersARestore: a list of the restored server that cannot be used changes
+// nothing about that.
+func TestMachineRemembersARestore(t *testing.T) {
+	p := testProtocol(Paged)
+	s := p.step(state{op: OpProbe, from: "5", settled: true}, outcome{meta: codec.ListMeta{ResourceVersion: "4"}})
+	if s = p.step(s, outcome{}); !errors.Is(s.cause, ErrAhead) || !errors.Is(s.unusable, errNoRevision) {
+		t.Errorf("lists again because of %v; the list was unusable: %v", s.cause, s.unusable)
+	}
+	if s = p.step(s, outcome{meta: codec.ListMeta{ResourceVersion: "4"}}); s.cause != nil {
+		t.Errorf("after a list: %v", s.cause)
+	}
+}
+
 // TestMachineTakesTheEndThatItAskedForForRoutine: a server that holds a quiet watch for as
 // long as Timeout asks has not failed. One that ends it sooner has.
 func TestMachineTakesTheEndThatItAskedForForRoutine(t *testing.T) {
