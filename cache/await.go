@@ -159,7 +159,9 @@ func (s *Store[T]) shows(w *write) bool {
 		relisted = relisted || p.generation > w.began[n]
 		past = past && (listed || !p.restored && reached(p.revision, w.revision))
 	}
-	later := known && !s.parts[e.part].restored && reached(e.revision, w.revision)
+	p := s.parts[e.part]
+	later := known && !p.restored && reached(e.revision, w.revision)
+	exact := e.revision == w.revision && (!p.restored || p.listing && e.generation == p.generation)
 	s.mu.RUnlock()
 
 	same := known && sameUID(e.uid, w.meta.UID)
@@ -173,7 +175,7 @@ func (s *Store[T]) shows(w *write) bool {
 		return true
 	}
 	w.vanished = past && relisted && !known && !w.seen
-	return past || later || same && e.revision == w.revision
+	return past || later || same && exact
 }
 
 // reached reports whether at is known to be rev or later.

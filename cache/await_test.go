@@ -323,10 +323,11 @@ func TestAwaitAmidARestore(t *testing.T) {
 		}
 		send(watch.Restart, "", "", nil)
 		send(watch.Added, "old", "1000", nil)
+		send(watch.Added, "again", "907", nil)
 		send(watch.Synced, "", "1000", nil)
 		send(watch.Restart, "", "", watch.ErrAhead)
 		returned := 0
-		for _, o := range []kube.Partial{object("old", "905"), object("new", "906")} {
+		for _, o := range []kube.Partial{object("old", "905"), object("new", "906"), object("again", "907")} {
 			go func() {
 				if err := i.Await(t.Context(), o); err != nil {
 					t.Error(err)
@@ -340,9 +341,13 @@ func TestAwaitAmidARestore(t *testing.T) {
 		}
 		send(watch.Added, "old", "905", nil)
 		send(watch.Added, "new", "906", nil)
-		send(watch.Synced, "", "906", nil)
 		if returned != 2 {
-			t.Errorf("%d have returned after the list, want 2", returned)
+			t.Errorf("%d have returned amid the list, which has shown 2", returned)
+		}
+		send(watch.Added, "again", "907", nil)
+		send(watch.Synced, "", "907", nil)
+		if returned != 3 {
+			t.Errorf("%d have returned after the list, want 3", returned)
 		}
 		cancel()
 		<-ended
