@@ -2,7 +2,6 @@ package cache
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
@@ -203,7 +202,7 @@ func (i *Informer[T]) apply(ctx context.Context, source int, ev watch.Event[T], 
 	i.torn = true // until all handlers have returned
 	deltas := change(source, ev)
 	i.account.enter(i.store, deltas)
-	unlogged = i.note(ev, deltas)
+	unlogged = i.note(deltas)
 	i.deliver(deltas)
 	if ev.Type == watch.Synced && i.store.Synced() {
 		for _, h := range i.current() {
@@ -231,14 +230,11 @@ func (i *Informer[T]) begin(ctx context.Context) bool {
 // finish releases exclusive.
 func (i *Informer[T]) finish() { i.exclusive <- struct{}{} }
 
-// note writes to the journal what the next start must know of an event. The caller holds
+// note writes to the journal what the next start must know of deltas. The caller holds
 // exclusive. It returns why the journal does not hold it.
-func (i *Informer[T]) note(ev watch.Event[T], deltas []Delta[T]) error {
-	switch {
-	case i.restorer == nil:
+func (i *Informer[T]) note(deltas []Delta[T]) error {
+	if i.restorer == nil {
 		return nil
-	case ev.Type == watch.Restart && errors.Is(ev.Cause, watch.ErrAhead):
-		return i.restorer.journal.Lose()
 	}
 	return i.restorer.journal.Write(i.journaled(deltas))
 }

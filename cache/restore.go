@@ -245,6 +245,7 @@ func (i *Informer[T]) save() {
 		i.finish()
 		return
 	}
+	_ = i.restorer.journal.Write(nil) // a lost history, if that is not noted yet
 	unacked, dropped := i.unacked()
 	m, generation, err := i.store.storeSnapshot(i.restorer.journal.Header, unacked)
 	var at savepoint
@@ -268,7 +269,9 @@ func (i *Informer[T]) save() {
 	}
 	switch {
 	case err == nil:
+		<-i.exclusive
 		drop()
+		i.finish()
 		i.restorer.saved = at
 		i.saves()
 	case !errors.Is(err, ErrNotSynced):

@@ -2,8 +2,11 @@ package cache_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -96,11 +99,14 @@ func TestEndBeforeTheListAfterARestore(t *testing.T) {
 	tests := map[string]struct {
 		fault  http.HandlerFunc
 		killed bool
+		full   bool // no journal can be written when the probe answers, but later
 	}{
-		"killed while it is refused":  {faults.Throttle("1"), true},
-		"stopped while it is refused": {faults.Throttle("1"), false},
-		"killed while it waits":       {faults.Hang(), true},
-		"stopped while it waits":      {faults.Hang(), false},
+		"killed while it is refused":      {fault: faults.Throttle("1"), killed: true},
+		"stopped while it is refused":     {fault: faults.Throttle("1")},
+		"killed while it waits":           {fault: faults.Hang(), killed: true},
+		"stopped while it waits":          {fault: faults.Hang()},
+		"killed after the disk was full":  {fault: faults.Throttle("1"), killed: true, full: true},
+		"stopped after the disk was full": {fault: faults.Throttle("1"), full: true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -120,6 +126,10 @@ func TestEndBeforeTheListAfterARestore(t *testing.T) {
 				w.put("a", "x", "lost and not saved")
 				synctest.Wait()
 				refused := w.srv.On(apitest.Match{Verb: "watch", Query: "sendInitialEvents"}, tt.fault)
+				release := func() {}
+				if tt.full {
+					release = noJournals(t, dir)
+				}
 				w.srv.RestoreTo(past)
 				w.put("a", "x", "kept")
 				w.delete("a", "y")
@@ -129,6 +139,9 @@ func TestEndBeforeTheListAfterARestore(t *testing.T) {
 				}
 				for !slices.ContainsFunc(w.srv.Requests(), noticed) {
 					w.pass(time.Second)
+				}
+				if release(); tt.full {
+					w.pass(2 * time.Hour) // it tries to save
 				}
 				for what, wait := range map[string]func(context.Context) error{
 					"is at the revision of the server": func(ctx context.Context) error { return i.WaitRevision(ctx, w.srv.Revision()) },
@@ -160,5 +173,27 @@ func TestEndBeforeTheListAfterARestore(t *testing.T) {
 				stop()
 			})
 		})
+	}
+}
+
+// noJournals lets no journal be created until release, as a full disk does: folders have
+// the names of the files.
+func noJournals(t *testing.T, dir string) (release func()) {
+	t.Helper()
+	var folders []string
+	for n := range 100 {
+		name := filepath.Join(dir, fmt.Sprintf("maps.journal-%09d", n))
+		if err := os.Mkdir(name, 0o700); err == nil {
+			folders = append(folders, name)
+		} else if !errors.Is(err, fs.ErrExist) {
+			t.Fatal(err)
+		}
+	}
+	return func() {
+		for _, name := range folders {
+			if err := os.Remove(name); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }

@@ -42,6 +42,8 @@ type Journal[T kube.Object] struct {
 	buf      []byte
 	failed   bool // a write failed, which was returned; the next snapshot begins another file
 	lost     bool // the current or next file says that the snapshot is of a lost history
+	losses   int  // number of calls of Lose that needed a new file
+	owed     bool // the last of them could not be written
 }
 
 const (
@@ -58,8 +60,12 @@ func NewJournal[T kube.Object](path string, b Identity) *Journal[T] {
 	return &Journal[T]{path: path, identity: b, Number: 1, encode: formOf[T]().encode}
 }
 
-// Write appends records in one write. It returns an error once for each file.
+// Write appends records in one write. It returns an error once for each file. Before that,
+// also without records, it tries again to write what [Journal.Lose] could not.
 func (j *Journal[T]) Write(records []Record[T]) error {
+	if j.owed {
+		_ = j.mark() // Lose returned the first error
+	}
 	if j.failed || len(records) == 0 {
 		return nil
 	}
@@ -95,17 +101,29 @@ func (j *Journal[T]) add(r Record[T]) (err error) {
 }
 
 // Lose notes that the server was restored to an earlier state: it assigns the revision of
-// the snapshot, or one before it, again. A watch from there would miss changes.
+// the snapshot, or one before it, again. A watch from there would miss changes. If that
+// cannot be written, each call of Write tries it again, until a snapshot of the new history
+// is saved.
 func (j *Journal[T]) Lose() error {
 	if j.lost && j.file != nil && !j.failed {
 		return nil
 	}
+	j.losses++
+	j.owed = true
+	return j.mark()
+}
+
+// mark begins a file that says what Lose notes.
+func (j *Journal[T]) mark() error {
+	if j.file != nil {
+		j.Number++
+	}
 	j.End()
-	j.Number++
 	j.lost = true
 	if err := j.open(); err != nil {
 		return j.fail(err)
 	}
+	j.owed = false
 	return nil
 }
 
@@ -114,7 +132,7 @@ func (j *Journal[T]) fail(err error) error {
 	return fmt.Errorf("journal of %s: objects that are new to handlers are not written until the next snapshot: %w", j.identity.Resource, err)
 }
 
-// open creates the file, if there is none.
+// open creates the file, if there is none. It leaves no part of one.
 func (j *Journal[T]) open() error {
 	if j.file != nil {
 		return nil
@@ -133,9 +151,15 @@ func (j *Journal[T]) open() error {
 	if err != nil {
 		return err
 	}
+	if _, err := f.Write(out); err != nil {
+		_ = f.Close() // the first error is returned
+		if os.Remove(f.Name()) != nil {
+			j.Number++
+		}
+		return err
+	}
 	j.file = f
-	_, err = f.Write(out)
-	return err
+	return nil
 }
 
 // name formats n so that names sort by number.
@@ -146,10 +170,11 @@ func (j *Journal[T]) name(n int) string { return fmt.Sprintf("%s%s%09d", j.path,
 // replaces; call it when the snapshot is on the disk.
 func (j *Journal[T]) Rotate() (drop func()) {
 	j.End()
-	old := j.files()
+	old, losses := j.files(), j.losses
 	j.Number++
 	j.lost = false
 	return func() {
+		j.owed = j.owed && j.losses != losses
 		for _, f := range old {
 			_ = os.Remove(f.name) // the next call tries again
 		}

@@ -126,3 +126,61 @@ func TestJournalOfALostHistoryThatIsDamaged(t *testing.T) {
 		t.Error("lost after the next snapshot")
 	}
 }
+
+// TestJournalOwesALoss: what Lose cannot write comes with the next Write, unless a snapshot
+// of the new history was saved before.
+func TestJournalOwesALoss(t *testing.T) {
+	identity := Identity{Cluster: "c1", Resource: kube.Resource{Group: "example.com", Version: "v1", Plural: "gauges"}}
+	tests := map[string]struct {
+		acts func(j *Journal[gauge], lose func())
+		lost bool
+	}{
+		"it is written later": {func(j *Journal[gauge], lose func()) { lose() }, true},
+		"a snapshot fails":    {func(j *Journal[gauge], lose func()) { lose(); j.Rotate() }, true},
+		"a snapshot is saved": {func(j *Journal[gauge], lose func()) { lose(); j.Rotate()() }, false},
+		"a loss amid the saving of a snapshot": {func(j *Journal[gauge], lose func()) {
+			lose()
+			drop := j.Rotate()
+			lose()
+			drop()
+		}, true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "gauges")
+			journal := func() *Journal[gauge] {
+				j := NewJournal[gauge](path, identity)
+				var err error
+				if j.Header, err = NewHeader[gauge](identity); err != nil {
+					t.Fatal(err)
+				}
+				return j
+			}
+			j := journal()
+			tt.acts(j, func() {
+				if err := os.Mkdir(j.name(j.Number), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := j.Lose(); err == nil {
+					t.Fatal("it was written")
+				}
+				if err := os.Remove(j.name(j.Number)); err != nil {
+					t.Fatal(err)
+				}
+			})
+			for range 3 {
+				if err := j.Write(nil); err != nil {
+					t.Error(err)
+				}
+			}
+			first := j.Number
+			if files := j.files(); len(files) > 1 {
+				t.Errorf("files: %v", files)
+			}
+			j.End()
+			if _, lost, errs := journal().Read(first, codec.Decode[gauge]); lost != tt.lost || errs != nil {
+				t.Errorf("lost: %t, %q", lost, errs)
+			}
+		})
+	}
+}
