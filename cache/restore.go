@@ -252,22 +252,20 @@ func (i *Informer[T]) save() {
 	var drop func()
 	if err == nil {
 		at = savepoint{kube.Revision(m.Header.Revision), generation, m.Header.Unacked, m.Header.Unread}
-	}
-	if err == nil && at != i.restorer.saved {
-		drop = i.restorer.journal.Rotate()
-		m.Header.Journal = i.restorer.journal.Number
+		if at != i.restorer.saved {
+			drop = i.restorer.journal.Rotate()
+			m.Header.Journal = i.restorer.journal.Number
+		}
 	}
 	i.finish()
 	if dropped != nil {
 		i.report(dropped)
 	}
-	if err == nil && at == i.restorer.saved {
-		return
-	}
-	if err == nil {
+	if drop != nil {
 		err = m.WriteFile(i.restorer.Path)
 	}
 	switch {
+	case err == nil && drop == nil: // it is saved
 	case err == nil:
 		<-i.exclusive
 		drop()

@@ -72,6 +72,9 @@ func (s *Store[T]) Save(w io.Writer, b SnapshotIdentity) error {
 // read it. When SaveFile has returned nil, the file is on the disk.
 //
 // A file belongs to one process: if two save to it, the last one wins.
+//
+// Remove the file when Ahead of watch.Trace is called: it is of a history that the server
+// lost. A resume from there may miss changes. An informer notes that by itself.
 func (s *Store[T]) SaveFile(path string, b SnapshotIdentity) error {
 	head, err := persist.NewHeader[T](b)
 	var m *persist.Snapshot[T]
