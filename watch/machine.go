@@ -106,8 +106,8 @@ type protocol struct {
 func (p protocol) start(m memory) state {
 	s := state{noStream: m.noStream, noShard: m.noShard, debt: m.debt, wait: max(0, m.debt-maxDebt)}
 	switch {
-	case m.ahead != nil:
-		return p.restart(s, m.ahead)
+	case m.listing:
+		return p.restart(s, m.cause)
 	case p.opts.Seen != "" && !m.probed && !p.opts.Revision.Newer(p.opts.Seen):
 		s.op, s.from, s.seen = OpProbe, p.opts.Revision, p.opts.Seen
 		return s

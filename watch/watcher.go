@@ -67,8 +67,9 @@ func (w *Watcher[T]) LastContact() time.Time {
 // are interruptions too: permissions and resources may return. A caller that wants to
 // give up leaves the loop.
 //
-// When Events is called again, it resumes from Revision, within the same limit of
-// requests, and keeps using lists if streaming did not work.
+// When Events is called again, it resumes from Revision, or lists again if the loop was
+// left between RESTART and SYNCED. The same limit of requests continues, and lists are
+// used if streaming did not work.
 func (w *Watcher[T]) Events(ctx context.Context) iter.Seq2[Event[T], error] {
 	return func(yield func(Event[T], error) bool) {
 		if err := w.col.Check(); err != nil {
@@ -77,8 +78,9 @@ func (w *Watcher[T]) Events(ctx context.Context) iter.Seq2[Event[T], error] {
 		}
 		p := w.protocol
 		p.opts.Revision = w.Revision()
-		r := run[T]{Watcher: w, ctx: ctx, yield: yield, state: p.start(w.recall())}
-		defer func() { w.remember(r.state, r.left) }()
+		m := w.recall()
+		r := run[T]{Watcher: w, ctx: ctx, yield: yield, state: p.start(m), listing: m.listing}
+		defer func() { w.remember(r.state, r.left, r.listing) }()
 		for r.state.op != OpNone {
 			var err error
 			if r.state.wait, err = p.await(ctx, &r.state, w.retry); err != nil {
@@ -109,7 +111,8 @@ type memory struct {
 	noStream bool
 	noShard  bool
 	probed   bool  // Options.Seen was compared with the server's revision
-	ahead    error // the server was restored, and no list has been completed since; nil = not restored
+	listing  bool  // the collection must be listed again: the last list was not completed
+	cause    error // listing: why it lists
 	debt     time.Duration
 	at       time.Time
 }
@@ -122,14 +125,15 @@ func (w *Watcher[T]) recall() memory {
 	return m
 }
 
-// remember keeps the state at the end of a call. left means that the caller left during
-// a request, which the state does not count.
-func (w *Watcher[T]) remember(s state, left bool) {
+// remember keeps the state at the end of a call. left: the caller left during a request,
+// which the state does not count. listing: it got RESTART, and did not return from SYNCED.
+func (w *Watcher[T]) remember(s state, left, listing bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.memory = memory{noStream: s.noStream, noShard: s.noShard && s.doubt == nil, probed: s.op != OpProbe || s.seen == "", debt: s.debt, at: time.Now()}
-	if (s.op == OpList || s.op == OpStream) && errors.Is(s.cause, ErrAhead) {
-		w.memory.ahead = s.cause
+	// A restored server is known before RESTART is yielded.
+	if listing || (s.op == OpList || s.op == OpStream) && errors.Is(s.cause, ErrAhead) {
+		w.memory.listing, w.memory.cause = true, s.cause
 	}
 	if left {
 		w.memory.debt += requestCost
@@ -144,6 +148,8 @@ type run[T kube.Object] struct {
 	state state
 	left  bool      // the caller left the loop
 	lost  time.Time // when the last watch ended
+
+	listing bool // between RESTART and SYNCED
 
 	progress list.Progress // of the list in progress
 }
@@ -316,6 +322,7 @@ func (r *run[T]) probe() (o outcome) {
 
 // give yields one event. It returns false if the caller left the loop.
 func (r *run[T]) give(ev Event[T], err error) bool {
+	r.listing = r.listing || ev.Type == Restart
 	r.left = !r.yield(ev, err)
 	return !r.left
 }
@@ -330,7 +337,7 @@ func (r *run[T]) advance(ev Event[T]) kube.Revision {
 		r.revision = ev.Revision
 	}
 	if ev.Type == Synced {
-		r.state.cause = nil // the list is complete
+		r.state.cause, r.listing = nil, false // the list is complete
 	}
 	return r.revision
 }

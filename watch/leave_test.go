@@ -1,0 +1,58 @@
+package watch_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
+	"github.com/listwatch/listwatch/watch"
+)
+
+// TestWatcherThatIsLeftAmidAListListsAgain: a loop that follows one that was left between
+// RESTART and SYNCED gets the collection again, though the server still has the history
+// after the last revision.
+func TestWatcherThatIsLeftAmidAListListsAgain(t *testing.T) {
+	for _, initial := range []watch.Initial{watch.Paged, watch.Stream} {
+		t.Run(string(initial), func(t *testing.T) {
+			play(t, watch.Options{}, func(t *testing.T, s *story) {
+				w := watch.New(s.collection(), watch.Options{Initial: initial})
+				s.put("first-1", "1")
+				follow := func(until watch.Type, nth int) (got []watch.Type) {
+					ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+					defer cancel()
+					for ev := range w.Events(ctx) {
+						if ev.Type == "" { // a report
+							continue
+						}
+						if got = append(got, ev.Type); ev.Type == watch.Synced && until == watch.Modified {
+							s.put("first-1", "2")
+							s.put("first-1", "3")
+						}
+						if ev.Type == until {
+							if nth--; nth == 0 {
+								break
+							}
+						}
+					}
+					return got
+				}
+				follow(watch.Modified, 2)
+				s.srv.On(apitest.Match{Verb: "watch"}, faults.ErrorEvent(apitest.StatusInternal("broken"))).Times(3) // then it lists
+				follow(watch.Restart, 1)
+				got := follow(watch.Synced, 1)
+				if len(got) == 0 || got[0] != watch.Restart {
+					t.Errorf("after a list that was left, the loop got %v, want RESTART first", got)
+				}
+				follow(watch.Modified, 1) // SYNCED was not taken: once more
+				s.put("first-1", "4")
+				if diff := cmp.Diff([]watch.Type{watch.Modified}, follow(watch.Modified, 1)); diff != "" {
+					t.Errorf("after the list was complete (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
