@@ -56,3 +56,19 @@ func TestWatcherThatIsLeftAmidAListListsAgain(t *testing.T) {
 		})
 	}
 }
+
+// TestWatcherTakesAnUnexpectedMarkForABookmark: it ends no list, so a consumer gets no SYNCED
+// without a RESTART.
+func TestWatcherTakesAnUnexpectedMarkForABookmark(t *testing.T) {
+	play(t, watch.Options{Initial: watch.Paged}, func(t *testing.T, s *story) {
+		mark := `{"type":"BOOKMARK","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"150","annotations":{"k8s.io/initial-events-end":"true"}}}}` + "\n"
+		s.srv.On(apitest.Match{Verb: "watch", AfterEvent: 1}, faults.Inject(mark)).Times(1)
+		s.start()
+		s.put("a", "1")
+		s.pass(time.Second)
+		s.listings(1)
+		if rev := s.w.Revision(); rev != "150" {
+			t.Errorf("the revision is %q, want that of the mark", rev)
+		}
+	})
+}
