@@ -64,6 +64,29 @@ func TestSchemaMethodOfAnEmbeddedStructIsNotThatOfTheOuter(t *testing.T) {
 	}
 }
 
+type (
+	tree    map[string]tree
+	matrix  []matrix
+	pointer *pointer
+)
+
+func TestTypesWithoutAStructThatContainThemselves(t *testing.T) {
+	const want = ` contains itself, which a structural schema cannot express: use json.RawMessage with the tag crd:"preserve"`
+	for name, tt := range map[string]struct{ got, want []string }{
+		"map":     {wrongOf[struct{ T tree }](t), []string{"spec.T{}: crd.tree" + want}},
+		"list":    {wrongOf[struct{ T *matrix }](t), []string{"spec.T[]: crd.matrix" + want}},
+		"pointer": {wrongOf[struct{ T pointer }](t), []string{"spec.T: crd.pointer has no JSON"}},
+		"twice, not within itself": {wrongOf[struct {
+			A, B map[string]level
+			C    map[string]map[string]level
+		}](t), nil},
+	} {
+		if diff := cmp.Diff(tt.want, tt.got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestWholeObjectWithItsOwnJSON(t *testing.T) {
 	d, err := Of[ruledWidget](widgets, Options{})
 	if err != nil {

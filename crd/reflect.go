@@ -14,7 +14,7 @@ type builder struct {
 	selectable []SelectableField
 	errs       []error
 
-	open  []reflect.Type // structs that are being read: a type must not contain itself
+	open  []reflect.Type // types that are being read: a type must not contain itself
 	loose int            // lists and maps around, whose elements have no path of a column
 	fresh int            // lists around, whose elements have no old value
 }
@@ -26,9 +26,7 @@ func (b *builder) fail(path, format string, args ...any) {
 // root returns the schema of a whole object. kube-apiserver adds apiVersion, kind and
 // metadata itself.
 func (b *builder) root(t reflect.Type) *Schema {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
+	t = target(t)
 	if t.Kind() != reflect.Struct {
 		b.fail("(root)", "%s is not a struct", t)
 		return &Schema{Type: "object"}
@@ -47,9 +45,7 @@ func (b *builder) root(t reflect.Type) *Schema {
 
 // schema returns the schema of t, without what tags add to it.
 func (b *builder) schema(t reflect.Type, path string) *Schema {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
+	t = target(t)
 	if s, ok := Known(t.PkgPath(), t.Name()); ok {
 		return s
 	}
@@ -61,6 +57,14 @@ func (b *builder) schema(t reflect.Type, path string) *Schema {
 		return &Schema{PreserveUnknownFields: true}
 	case implements(t, textMarshaler):
 		return &Schema{Type: "string"}
+	}
+	if t.Name() != "" { // others contain themselves only by way of a named type
+		if slices.Contains(b.open, t) {
+			b.fail(path, "%s contains itself, which a structural schema cannot express: use json.RawMessage with the tag crd:\"preserve\"", t)
+			return &Schema{Type: "object", PreserveUnknownFields: true}
+		}
+		b.open = append(b.open, t)
+		defer func() { b.open = b.open[:len(b.open)-1] }()
 	}
 	switch t.Kind() {
 	case reflect.Bool:
@@ -78,12 +82,6 @@ func (b *builder) schema(t reflect.Type, path string) *Schema {
 		}
 		return &Schema{Type: "object", AdditionalProperties: b.element(t, path+"{}")}
 	case reflect.Struct:
-		if slices.Contains(b.open, t) {
-			b.fail(path, "%s contains itself, which a structural schema cannot express: use json.RawMessage with the tag crd:\"preserve\"", t)
-			return &Schema{Type: "object", PreserveUnknownFields: true}
-		}
-		b.open = append(b.open, t)
-		defer func() { b.open = b.open[:len(b.open)-1] }()
 		return b.object(t, path)
 	}
 	if s := number(t.Kind()); s != nil {
@@ -91,6 +89,15 @@ func (b *builder) schema(t reflect.Type, path string) *Schema {
 	}
 	b.fail(path, "%s has no JSON", t)
 	return &Schema{PreserveUnknownFields: true}
+}
+
+// target returns what t points to. A type that is a pointer to itself has no value: it stays
+// a pointer, which has no JSON.
+func target(t reflect.Type) reflect.Type {
+	for n := 0; t.Kind() == reflect.Pointer && n < 100; n++ {
+		t = t.Elem()
+	}
+	return t
 }
 
 // declared returns the schema of a type that is not read from its fields: its own, or any
@@ -177,10 +184,7 @@ func (b *builder) own(s *Schema, tags *tags, path string) {
 
 // member returns the schema of a field with its tags.
 func (b *builder) member(f field, tags *tags, at string) *Schema {
-	t := f.Type
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
+	t := target(f.Type)
 	// The elements of a list have an old value if the list is a map.
 	if k := t.Kind(); (k == reflect.Slice || k == reflect.Array) && tags.value("listType") != "map" || tags.value("mapType") == "atomic" {
 		b.fresh++
