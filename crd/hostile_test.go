@@ -87,6 +87,34 @@ func TestTypesWithoutAStructThatContainThemselves(t *testing.T) {
 	}
 }
 
+type (
+	left  struct{ X int }
+	right struct{ X string }
+)
+
+func TestOuterFieldHidesTwoOfOneName(t *testing.T) {
+	for name, tt := range map[string]struct{ got, want []string }{
+		"before them": {wrongOf[struct {
+			X bool
+			left
+			right
+		}](t), nil},
+		"after them": {wrongOf[struct {
+			left
+			right
+			X bool
+		}](t), nil},
+		"without it": {wrongOf[struct {
+			left
+			right
+		}](t), []string{"spec.X: two fields of crd.right have this name"}},
+	} {
+		if diff := cmp.Diff(tt.want, tt.got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestWholeObjectWithItsOwnJSON(t *testing.T) {
 	d, err := Of[ruledWidget](widgets, Options{})
 	if err != nil {

@@ -2,6 +2,7 @@ package crd
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -252,6 +253,7 @@ type field struct {
 func (b *builder) fields(t reflect.Type, path string) []field {
 	var all []field
 	depth := map[string]int{}
+	twice := map[string]reflect.Type{} // names that two fields of one depth have
 	var walk func(t reflect.Type, level int, seen []reflect.Type, nilable bool)
 	walk = func(t reflect.Type, level int, seen []reflect.Type, nilable bool) {
 		for i := range t.NumField() {
@@ -286,17 +288,21 @@ func (b *builder) fields(t reflect.Type, path string) []field {
 			switch was, ok := depth[name]; {
 			case !ok:
 			case was == level:
-				b.fail(join(path, name), "two fields of %s have this name", t)
+				twice[name] = t
 				continue
 			case was < level:
 				continue
 			default:
 				all = slices.DeleteFunc(all, func(o field) bool { return o.json == name })
+				delete(twice, name)
 			}
 			depth[name] = level
 			all = append(all, f)
 		}
 	}
 	walk(t, 0, nil, false)
+	for _, name := range slices.Sorted(maps.Keys(twice)) {
+		b.fail(join(path, name), "two fields of %s have this name", twice[name])
+	}
 	return all
 }
