@@ -79,6 +79,9 @@ func TestSchemaOfATypeIsThatOfItsJSON(t *testing.T) {
 			L []string       `json:"l" crd:"max=3,listType=set" each:"min=2,enum=aa|bb"`
 			M map[string]int `json:"m" crd:"optional,max=3" default:"{\"a\":1,\"b\":2}"`
 		}](t), `{"type":"object","required":["l"],"properties":{"l":{"type":"array","maxItems":3,"items":{"type":"string","enum":["aa","bb"],"minLength":2},"x-kubernetes-list-type":"set"},"m":{"type":"object","default":{"a":1,"b":2},"maxProperties":3,"additionalProperties":{"type":"integer"}},"n":{"type":"integer","default":3,"minimum":1,"maximum":10},"s":{"type":"string","default":"x","minLength":1,"maxLength":10,"pattern":"^a,b{1,2}|x$"}}}`},
+		{"an empty default", specOf[struct {
+			A string `json:"a" default:""`
+		}](t), `{"type":"object","properties":{"a":{"type":"string","default":""}}}`},
 		{"immutable members and rules", specOf[struct {
 			A string   `json:"a" crd:"immutable"`
 			N string   `json:"n-s,omitempty" crd:"immutable" cel:"self != 'x'" message:"not x" cel2:"self != 'y'"`

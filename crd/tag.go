@@ -17,7 +17,7 @@ type tags struct {
 	each    []word // the same, for the elements of a list or the values of a map
 	desc    string
 	pattern string
-	value_  string // of the tag default
+	value_  *word // of the tag default; nil = there is none
 	rules   []Rule
 	columns []Column
 }
@@ -94,7 +94,7 @@ func (t *tags) add(key, value string) (err error) {
 	case "pattern":
 		t.pattern = value
 	case "default":
-		t.value_ = value
+		t.value_ = &word{"default", value}
 	case "cel":
 		t.rules = append(t.rules, Rule{Rule: value})
 	case "message":
@@ -178,8 +178,8 @@ func (t *tags) apply(s *Schema) error {
 			return err
 		}
 	}
-	if t.value_ != "" {
-		if err := s.apply(word{"default", t.value_}); err != nil {
+	if t.value_ != nil {
+		if err := s.apply(*t.value_); err != nil {
 			return err
 		}
 	}
