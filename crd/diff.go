@@ -68,6 +68,9 @@ func compare(old, next *Definition) []Change {
 			c.breaks(m.path, "changed from %s to %s, which needs a new definition", m.was, m.is)
 		}
 	}
+	if was, is := old.strategy(), next.strategy(); was != is {
+		c.note("conversion", "the strategy changed from %s to %s", was, is)
+	}
 	for i := range old.Spec.Versions {
 		was := &old.Spec.Versions[i]
 		is := next.version(was.Name)
@@ -80,6 +83,11 @@ func compare(old, next *Definition) []Change {
 			c.breaks("versions", "no longer served")
 		case was.Storage != is.Storage:
 			c.note("versions", "another version is stored")
+		case !was.Served && is.Served:
+			c.note("versions", "now served")
+		}
+		if was.Deprecated != is.Deprecated {
+			c.note("versions", "deprecated is now %v", is.Deprecated)
 		}
 		c.subresources(was, is)
 		if a, b := was.Schema.OpenAPIV3Schema, is.Schema.OpenAPIV3Schema; a != nil && b != nil {
@@ -93,6 +101,14 @@ func compare(old, next *Definition) []Change {
 		}
 	}
 	return c.changes
+}
+
+// strategy returns how objects are converted.
+func (d *Definition) strategy() string {
+	if d.Spec.Conversion == nil {
+		return "None"
+	}
+	return orText(d.Spec.Conversion.Strategy, "None")
 }
 
 type comparison struct {
@@ -129,6 +145,11 @@ func (c *comparison) subresources(was, is *Version) {
 			c.breaks("selectableFields", "%s removed", f.JSONPath)
 		}
 	}
+	for _, f := range is.SelectableFields {
+		if !slices.Contains(was.SelectableFields, f) {
+			c.note("selectableFields", "%s added", f.JSONPath)
+		}
+	}
 }
 
 // schema compares the schemas of one member.
@@ -155,14 +176,15 @@ func (c *comparison) schema(was, is *Schema, path string) {
 			c.breaks(path, "%s is now %s", m.name, m.is)
 		}
 	}
-	if was.Nullable && !is.Nullable {
-		c.breaks(path, "no longer nullable")
-	}
-	if was.PreserveUnknownFields && !is.PreserveUnknownFields {
-		c.breaks(path, "unknown members are no longer preserved")
-	}
-	if is.EmbeddedResource && !was.EmbeddedResource {
+	c.flag(was.Nullable, is.Nullable, path, "now nullable", "no longer nullable")
+	c.flag(was.PreserveUnknownFields, is.PreserveUnknownFields, path, "unknown members are now preserved", "unknown members are no longer preserved")
+	switch {
+	case is.EmbeddedResource && !was.EmbeddedResource:
 		c.breaks(path, "is now an embedded object, which needs apiVersion and kind")
+	case was.EmbeddedResource && !is.EmbeddedResource && !is.PreserveUnknownFields:
+		c.breaks(path, "no longer an embedded object: apiVersion, kind and metadata are members like others")
+	case was.EmbeddedResource && !is.EmbeddedResource:
+		c.note(path, "no longer an embedded object")
 	}
 	c.enum(was, is, path)
 	c.limits(was, is, path)
@@ -171,10 +193,29 @@ func (c *comparison) schema(was, is *Schema, path string) {
 			c.breaks(path, "new rule %q", r.Rule)
 		}
 	}
-	if combinations(was) != combinations(is) && combinations(is) != "null" {
+	for _, r := range was.Validations {
+		if !slices.ContainsFunc(is.Validations, func(o Rule) bool { return o.Rule == r.Rule }) {
+			c.note(path, "rule %q removed", r.Rule)
+		}
+	}
+	switch a, b := combinations(was), combinations(is); {
+	case a == b:
+	case b == "null":
+		c.note(path, "allOf, anyOf, oneOf or not removed")
+	default:
 		c.breaks(path, "allOf, anyOf, oneOf or not changed")
 	}
 	c.members(was, is, path)
+}
+
+// flag compares a part of a schema that lets the server accept more.
+func (c *comparison) flag(was, is bool, path, now, nomore string) {
+	switch {
+	case is && !was:
+		c.note(path, "%s", now)
+	case was && !is:
+		c.breaks(path, "%s", nomore)
+	}
 }
 
 func combinations(s *Schema) string {
@@ -200,18 +241,30 @@ func orText(s, other string) string {
 }
 
 func (c *comparison) enum(was, is *Schema, path string) {
-	if len(is.Enum) == 0 {
-		return
-	}
-	if len(was.Enum) == 0 {
+	switch {
+	case len(was.Enum) == 0 && len(is.Enum) == 0:
+	case len(is.Enum) == 0:
+		c.note(path, "the enum was removed")
+	case len(was.Enum) == 0:
 		c.breaks(path, "an enum was added")
-		return
-	}
-	for _, e := range was.Enum {
-		if v, err := decode(e); err == nil && !slices.ContainsFunc(is.Enum, func(o json.RawMessage) bool { return same(o, v) }) {
+	default:
+		for _, e := range missing(was.Enum, is.Enum) {
 			c.breaks(path, "%s removed from the enum", clip.Text(string(e), 80))
 		}
+		for _, e := range missing(is.Enum, was.Enum) {
+			c.note(path, "%s added to the enum", clip.Text(string(e), 80))
+		}
 	}
+}
+
+// missing returns the values that are not among others.
+func missing(values, others []json.RawMessage) (list []json.RawMessage) {
+	for _, e := range values {
+		if v, err := decode(e); err == nil && !slices.ContainsFunc(others, func(o json.RawMessage) bool { return same(o, v) }) {
+			list = append(list, e)
+		}
+	}
+	return list
 }
 
 // limits compares the limits of numbers and lengths.
@@ -245,10 +298,17 @@ func (c *comparison) limits(was, is *Schema, path string) {
 			c.note(path, "%s changed from %s to %s", l.name, l.was, l.is)
 		}
 	}
-	if is.ExclusiveMinimum && !was.ExclusiveMinimum || is.ExclusiveMaximum && !was.ExclusiveMaximum {
+	switch {
+	case is.ExclusiveMinimum && !was.ExclusiveMinimum || is.ExclusiveMaximum && !was.ExclusiveMaximum:
 		c.breaks(path, "a limit is now exclusive")
+	case is.ExclusiveMinimum != was.ExclusiveMinimum || is.ExclusiveMaximum != was.ExclusiveMaximum:
+		c.note(path, "a limit is no longer exclusive")
 	}
-	if is.MultipleOf != "" && is.MultipleOf != was.MultipleOf {
+	switch {
+	case is.MultipleOf == was.MultipleOf:
+	case is.MultipleOf == "":
+		c.note(path, "want no longer multiples of %s", was.MultipleOf)
+	default:
 		c.breaks(path, "want multiples of %s", is.MultipleOf)
 	}
 }
@@ -286,13 +346,18 @@ func (c *comparison) members(was, is *Schema, path string) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(is.Properties)) {
 		if was.Properties[name] == nil {
-			c.note(join(path, name), "added")
+			c.added(was, is.Properties[name], join(path, name))
 		}
 	}
 	for _, name := range is.Required {
 		p := is.Properties[name]
 		if !slices.Contains(was.Required, name) && (p == nil || p.Default == nil) {
 			c.breaks(join(path, name), "is now required")
+		}
+	}
+	for _, name := range was.Required {
+		if !slices.Contains(is.Required, name) && is.Properties[name] != nil {
+			c.note(join(path, name), "no longer required")
 		}
 	}
 	if was.Items != nil && is.Items != nil {
@@ -303,5 +368,22 @@ func (c *comparison) members(was, is *Schema, path string) {
 		c.schema(a, b, path+"{}")
 	case a != nil && !is.PreserveUnknownFields:
 		c.breaks(path, "members of any name are no longer kept")
+	case b != nil && was.PreserveUnknownFields:
+		c.added(was, b, path+"{}")
+	case b != nil:
+		c.note(path, "members of any name are now kept")
+	}
+}
+
+// added compares members that were unknown so far: objects may have them if they were kept.
+func (c *comparison) added(around, is *Schema, path string) {
+	switch {
+	case around.AdditionalProperties != nil:
+		c.note(path, "added, which was an unknown member")
+		c.schema(around.AdditionalProperties, is, path)
+	case around.PreserveUnknownFields && (is.Type != "" || is.IntOrString):
+		c.breaks(path, "added: objects may have it as an unknown member with a value that does not fit")
+	default:
+		c.note(path, "added")
 	}
 }

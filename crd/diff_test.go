@@ -1,6 +1,7 @@
 package crd
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -46,7 +47,7 @@ func TestDiffNamesBreakingChanges(t *testing.T) {
 			O int            `json:"o,omitempty"`
 		}](t), []string{
 			"v1: spec.l: maxItems 3 removed", "v1: spec.n: minimum changed from 1 to 0", "v1: spec.n: maximum changed from 10 to 11",
-			"v1: spec.n: default is now 3", "v1: spec.o: added"}},
+			"v1: spec.n: default is now 3", `v1: spec.s: "d" added to the enum`, "v1: spec.o: added"}},
 		{"tighter", changesOf[before, struct {
 			N int            `json:"n" crd:"min=2,max=9"`
 			S string         `json:"s,omitempty" crd:"enum=a|b,max=1"`
@@ -80,22 +81,84 @@ func TestDiffNamesBreakingChanges(t *testing.T) {
 	}
 }
 
+func TestDiffHasWhatTheServerAcceptsInAddition(t *testing.T) {
+	type tight struct {
+		A string            `json:"a" crd:"enum=x" cel:"self != 'y'"`
+		F float64           `json:"f,omitempty" crd:"min=1,exclusiveMin,multipleOf=2"`
+		E string            `json:"e,omitempty" crd:"enum=x"`
+		M struct{}          `json:"m,omitzero"`
+		O struct{}          `json:"o,omitzero"`
+		K map[string]string `json:"k,omitempty"`
+	}
+	got := changesOf[tight, struct {
+		A string            `json:"a,omitempty" crd:"enum=x|z,nullable,selectable"`
+		F float64           `json:"f,omitempty" crd:"min=1"`
+		E string            `json:"e,omitempty"`
+		M map[string]int    `json:"m,omitempty"`
+		O struct{}          `json:"o,omitzero" crd:"preserve"`
+		K map[string]string `json:"k,omitempty"`
+	}](t)
+	want := []string{
+		"v1: selectableFields: .spec.a added",
+		"v1: spec.a: now nullable", `v1: spec.a: "z" added to the enum`, `v1: spec.a: rule "self != 'y'" removed`,
+		"v1: spec.e: the enum was removed",
+		"v1: spec.f: a limit is no longer exclusive", "v1: spec.f: want no longer multiples of 2",
+		"v1: spec.m: members of any name are now kept",
+		"v1: spec.o: unknown members are now preserved",
+		"v1: spec.a: no longer required",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestDiffOfMembersThatWereUnknown(t *testing.T) {
+	type open struct {
+		P base           `json:"p,omitzero" crd:"preserve"`
+		M map[string]int `json:"m,omitempty"`
+		E base           `json:"e,omitzero" crd:"preserve,embedded"`
+	}
+	got := changesOf[open, struct {
+		P struct {
+			base
+			C int             `json:"c,omitempty"`
+			D json.RawMessage `json:"d,omitempty"`
+		} `json:"p,omitzero" crd:"preserve"`
+		M struct {
+			A string `json:"a,omitempty"`
+		} `json:"m,omitzero"`
+		E base `json:"e,omitzero" crd:"preserve"`
+	}](t)
+	want := []string{
+		"v1: spec.e: no longer an embedded object",
+		"v1: spec.m.a: added, which was an unknown member", "v1: spec.m.a: the type changed from integer to string (breaking)",
+		"v1: spec.m: members of any name are no longer kept (breaking)",
+		"v1: spec.p.c: added: objects may have it as an unknown member with a value that does not fit (breaking)",
+		"v1: spec.p.d: added",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestDiffOfVersionsAndNames(t *testing.T) {
 	old, err := Of[widget[before]](widgets, Options{Also: []Version{VersionOf[widget[before]]("v1alpha1", VersionOptions{}), VersionOf[widget[before]]("v1beta1", VersionOptions{})}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := kube.Resource{Group: "example.com", Version: "v2", Plural: "widgets", Kind: "Widget"}
-	next, err := Of[widget[before]](r, Options{Also: []Version{VersionOf[widget[before]]("v1", VersionOptions{}), VersionOf[widget[before]]("v1beta1", VersionOptions{Unserved: true})}})
+	next, err := Of[widget[before]](r, Options{Also: []Version{VersionOf[widget[before]]("v1", VersionOptions{Deprecated: "use v2"}), VersionOf[widget[before]]("v1beta1", VersionOptions{Unserved: true})}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	next.Spec.Conversion = &Conversion{Strategy: "Webhook"}
 	var got []string
 	for _, c := range compare(old, next) {
 		got = append(got, c.String())
 	}
 	want := []string{"scope: changed from Namespaced to Cluster, which needs a new definition (breaking)",
-		"v1: versions: another version is stored", "v1alpha1: versions: removed (breaking)", "v1beta1: versions: no longer served (breaking)", "v2: versions: added"}
+		"conversion: the strategy changed from None to Webhook",
+		"v1: versions: another version is stored", "v1: versions: deprecated is now true", "v1alpha1: versions: removed (breaking)", "v1beta1: versions: no longer served (breaking)", "v2: versions: added"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -185,6 +185,7 @@ func ExampleEnsure() {
 	fmt.Println(invalid, err)
 	// Output:
 	// soft 1 <nil>
+	// v1: spec: rule "self.tone != 'loud' || self.times <= 3" removed
 	// v1: spec.langs: removed: the server drops it from stored objects (breaking)
 	// v1: spec.text: maxLength changed from 80 to 4, which is tighter (breaking)
 	// v1: spec.times: removed: the server drops it from stored objects (breaking)

@@ -205,10 +205,10 @@ func TestDiffComparesMembersThatMove(t *testing.T) {
 	for name, tt := range map[string]struct{ got, want []string }{
 		"a struct becomes a map of another type": {changesOf[mapped, struct {
 			M map[string]string `json:"m,omitempty"`
-		}](t), []string{"v1: spec.m.a: removed, and kept as an unknown member", "v1: spec.m.a: the type changed from integer to string (breaking)"}},
+		}](t), []string{"v1: spec.m.a: removed, and kept as an unknown member", "v1: spec.m.a: the type changed from integer to string (breaking)", "v1: spec.m: members of any name are now kept"}},
 		"a struct becomes a map of its type": {changesOf[mapped, struct {
 			M map[string]int `json:"m,omitempty"`
-		}](t), []string{"v1: spec.m.a: removed, and kept as an unknown member"}},
+		}](t), []string{"v1: spec.m.a: removed, and kept as an unknown member", "v1: spec.m: members of any name are now kept"}},
 		"the default of a required member goes": {changesOf[struct {
 			A string `json:"a" crd:"required,default=x"`
 		}, struct {
