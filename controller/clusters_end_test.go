@@ -72,3 +72,50 @@ func TestClustersRemoveReturnsWithoutRun(t *testing.T) {
 		}
 	})
 }
+
+// TestClustersRemoveWaitsForTheLastOfAName: a cluster of the same name, which was removed before,
+// ends meanwhile.
+func TestClustersRemoveWaitsForTheLastOfAName(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		opening := make(chan chan struct{}, 2)
+		s := controller.NewClusters(func(*controller.Cluster) (int, error) {
+			open := make(chan struct{})
+			opening <- open
+			<-open
+			return 1, nil
+		})
+		over, end := context.WithCancel(t.Context())
+		end()
+		var calls sync.WaitGroup
+		for range 2 {
+			calls.Go(func() { _ = s.Engage("eu", w.client) })
+			synctest.Wait()
+			if err := s.Remove(over, "eu"); err == nil {
+				t.Error("Remove returned while the cluster is opened")
+			}
+		}
+		close(<-opening)
+		synctest.Wait()
+		if err := s.Remove(over, "eu"); err == nil {
+			t.Error("Remove returned while the second cluster is opened")
+		}
+		close(<-opening)
+		calls.Wait()
+		if err := s.Remove(over, "eu"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestClustersAreNotEngagedAfterTheEnd: Run ends while a cluster is opened.
+func TestClustersAreNotEngagedAfterTheEnd(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		over, end := context.WithCancel(t.Context())
+		end()
+		var s *controller.Clusters[int]
+		s = controller.NewClusters(func(*controller.Cluster) (int, error) { _ = s.Run(over); return 1, nil })
+		if err := s.Engage("eu", w.client); err == nil || len(s.Status()) > 0 {
+			t.Errorf("engaged after Run has ended: %v, %v", err, s.Status())
+		}
+	})
+}

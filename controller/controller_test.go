@@ -198,6 +198,9 @@ func TestControllerGivesUp(t *testing.T) {
 				w.run(t, ctl)
 				time.Sleep(time.Hour)
 				wantNotes(t, w, fmt.Sprintf("gave up after %d", c.runs))
+				if n := ctl.Queue().NumRequeues(kube.Key{Namespace: "a", Name: "x"}); n > 0 {
+					t.Errorf("%d delays are counted after the key was given up", n)
+				}
 				w.put("x", "2") // all retries again
 				time.Sleep(time.Hour)
 				wantNotes(t, w, fmt.Sprintf("gave up after %d", 2*c.runs))

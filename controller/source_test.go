@@ -248,21 +248,36 @@ func sourceModel(t *testing.T, w *world, random *rand.Rand) {
 }
 
 // filled is an input that does not wait.
-type filled struct{ cache *cache.Informer[configMap] }
+type filled struct {
+	cache *cache.Informer[configMap]
+	calls *int // of handlers
+}
 
 func (f filled) Handle(h func(cache.Delta[configMap])) *cache.Handler[configMap] {
-	return f.cache.Handle(h)
+	return f.cache.Handle(func(d cache.Delta[configMap]) {
+		*f.calls++
+		h(d)
+	})
 }
 func (f filled) WaitSynced(context.Context) error { return nil }
 func (f filled) Name() string                     { return f.cache.Name() }
 
 // TestSourceIsRemovedWhileItsHandlerIsAdded: that waits for the handler of somebody else.
-// When it is added at last, it adds no keys.
+// When it is added at last, it adds no keys, and is removed.
 func TestSourceIsRemovedWhileItsHandlerIsAdded(t *testing.T) {
+	for name, early := range map[string]bool{"with Run": true, "later": false} {
+		t.Run(name, func(t *testing.T) { removeWhileAdded(t, early) })
+	}
+}
+
+func removeWhileAdded(t *testing.T, early bool) {
 	run(t, func(t *testing.T, w *world) {
 		w.put("x", "1")
 		c := noteKeys(w)
 		w.run(t, c)
+		if early {
+			c = noteKeys(w)
+		}
 		busy := make(chan struct{})
 		w.maps.Handle(func(d cache.Delta[configMap]) {
 			if d.Key.Name == "slow" {
@@ -271,10 +286,20 @@ func TestSourceIsRemovedWhileItsHandlerIsAdded(t *testing.T) {
 		})
 		w.put("slow", "1")
 		synctest.Wait()
-		source := controller.For(c, filled{w.maps})
+		calls := 0
+		source := controller.For(c, filled{w.maps, &calls})
+		if early {
+			go func() { _ = c.Run(t.Context()) }()
+		}
 		synctest.Wait()
 		source.Remove()
 		close(busy)
 		wantNotes(t, w)
+		calls = 0
+		w.put("x", "2")
+		wantNotes(t, w)
+		if calls > 0 {
+			t.Errorf("the handler of a removed source was called %d times", calls)
+		}
 	})
 }

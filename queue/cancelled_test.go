@@ -21,6 +21,7 @@ func TestQueuePassesTheKeyOfACancelledWorkerOn(t *testing.T) {
 		meanwhile func(q *queue.Queue[string, string])
 		want      []string // what the others get within a minute
 	}{
+		"with its priority":                {0, func(q *queue.Queue[string, string]) { q.AddWith("b", queue.Add[string]{Priority: 1}); q.Add("a") }, []string{"a", "b"}},
 		"to a worker that waits":           {1, func(*queue.Queue[string, string]) {}, []string{"a"}},
 		"to the next one that asks":        {0, func(*queue.Queue[string, string]) {}, []string{"a"}},
 		"before keys that were added then": {0, func(q *queue.Queue[string, string]) { q.Add("b") }, []string{"a", "b"}},
@@ -56,7 +57,7 @@ func TestQueuePassesTheKeyOfACancelledWorkerOn(t *testing.T) {
 						}
 					})
 					synctest.Wait()
-					q.Add("a") // is passed to the last worker
+					q.AddWith("a", queue.Add[string]{Priority: 2}) // is passed to the last worker
 					cancel()
 					tt.meanwhile(q)
 					synctest.Wait()

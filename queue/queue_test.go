@@ -3,6 +3,7 @@ package queue_test
 import (
 	"context"
 	"errors"
+	"math"
 	"runtime"
 	"sync"
 	"testing"
@@ -435,6 +436,39 @@ func TestTrace(t *testing.T) {
 		q.Done("a")
 		if diff := cmp.Diff([]string{"got a 1s", "done a 2s"}, traced); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestQueueLevelsBeyondEachWait: their worth, 2^63 times the ageing, is beyond 64 bits.
+func TestQueueLevelsBeyondEachWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(t)
+		q.AddWith("low", queue.Add[string]{Priority: math.MinInt})
+		time.Sleep(time.Hour)
+		q.Add("high")
+		if item, err := q.Get(t.Context()); err != nil || item.Key != "high" {
+			t.Errorf("got %q, %v", item.Key, err)
+		}
+	})
+}
+
+// TestQueueDrainsAWorkerWhoseKeyIsDelayed: the delayed run is dropped, not the one that goes on.
+func TestQueueDrainsAWorkerWhoseKeyIsDelayed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(t)
+		q.Add("a")
+		if _, err := q.Get(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		q.AddAfter("a", time.Hour)
+		done := false
+		time.AfterFunc(time.Minute, func() {
+			done = true
+			q.Done("a")
+		})
+		if err := q.Drain(t.Context()); err != nil || !done {
+			t.Errorf("Drain: %v; the worker was done: %v", err, done)
 		}
 	})
 }
