@@ -74,18 +74,20 @@ func (s *Server) admission(c *change, old, o *object.Object) *admitting {
 	s.mu.Lock()
 	hooks := s.hooks
 	s.mu.Unlock()
-	mutating, validating := s.webhooks(c)
+	operation := "UPDATE"
+	switch {
+	case old == nil:
+		operation = "CREATE"
+	case o == nil:
+		operation = "DELETE"
+	}
+	mutating, validating := s.webhooks(c, operation)
 	if len(hooks)+len(mutating)+len(validating) == 0 {
 		return nil
 	}
-	a := &Admission{Operation: "UPDATE", Resource: c.target.res, Subresource: c.target.sub, Key: c.target.key, DryRun: c.options.dry, User: c.user}
-	if old == nil {
-		a.Operation = "CREATE"
-	} else {
+	a := &Admission{Operation: operation, Resource: c.target.res, Subresource: c.target.sub, Key: c.target.key, DryRun: c.options.dry, User: c.user}
+	if old != nil {
 		a.Old = old.Body
-	}
-	if o == nil {
-		a.Operation = "DELETE"
 	}
 	return &admitting{a, c, hooks, mutating, validating}
 }
@@ -183,15 +185,14 @@ func refusal(a *Admission, err error) *kube.Status {
 }
 
 // webhooks returns the webhooks for a write of c.
-func (s *Server) webhooks(c *change) (mutating, validating []*webhook.Webhook) {
+func (s *Server) webhooks(c *change, operation string) (mutating, validating []*webhook.Webhook) {
 	if c.target.res.Group == kinds.MutatingConfigurations.Group {
 		return nil, nil // they cannot lock themselves out
 	}
-	return s.configured(c, kinds.MutatingConfigurations), s.configured(c, kinds.ValidatingConfigurations)
-}
-
-func (s *Server) configured(c *change, res kube.Resource) []*webhook.Webhook {
-	return webhook.Configured(s.store.Objects(res).All(), c.target.res, c.target.sub)
+	configured := func(res kube.Resource) []*webhook.Webhook {
+		return webhook.Configured(s.store.Objects(res).All(), operation, c.target.res, c.target.sub)
+	}
+	return configured(kinds.MutatingConfigurations), configured(kinds.ValidatingConfigurations)
 }
 
 // callWebhook asks h about a, and lets it change a if it mutates.

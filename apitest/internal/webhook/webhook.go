@@ -25,18 +25,20 @@ type Webhook struct {
 		URL      string `json:"url"`
 		CABundle []byte `json:"caBundle"`
 	} `json:"clientConfig"`
-	Rules []struct {
-		Operations  []string `json:"operations"`
-		APIGroups   []string `json:"apiGroups"`
-		APIVersions []string `json:"apiVersions"`
-		Resources   []string `json:"resources"`
-		Scope       string   `json:"scope"`
-	} `json:"rules"`
+	Rules             []rule          `json:"rules"`
 	FailurePolicy     string          `json:"failurePolicy"` // default: Fail
 	SideEffects       string          `json:"sideEffects"`
 	TimeoutSeconds    int             `json:"timeoutSeconds"` // default: 10
 	NamespaceSelector json.RawMessage `json:"namespaceSelector"`
 	ObjectSelector    json.RawMessage `json:"objectSelector"`
+}
+
+type rule struct {
+	Operations  []string `json:"operations"`
+	APIGroups   []string `json:"apiGroups"`
+	APIVersions []string `json:"apiVersions"`
+	Resources   []string `json:"resources"`
+	Scope       string   `json:"scope"`
 }
 
 // Write is a write for webhooks. Object is nil for a DELETE, Old for a CREATE.
@@ -51,9 +53,9 @@ type Write struct {
 	Warnings    []string // for the client
 }
 
-// Configured returns the webhooks of the configurations for writes of a resource or
-// subresource.
-func Configured(configurations iter.Seq[*object.Object], res kube.Resource, sub string) (list []*Webhook) {
+// Configured returns the webhooks of the configurations that have a rule for such a write
+// of a resource or subresource.
+func Configured(configurations iter.Seq[*object.Object], operation string, res kube.Resource, sub string) (list []*Webhook) {
 	for o := range configurations {
 		raw, _ := o.Field("webhooks")
 		var hooks []*Webhook
@@ -61,7 +63,7 @@ func Configured(configurations iter.Seq[*object.Object], res kube.Resource, sub 
 			continue
 		}
 		for _, h := range hooks {
-			if h.concerns(res, sub) {
+			if slices.ContainsFunc(h.Rules, func(r rule) bool { return r.matches(operation, res, sub) }) {
 				list = append(list, h)
 			}
 		}
@@ -69,40 +71,22 @@ func Configured(configurations iter.Seq[*object.Object], res kube.Resource, sub 
 	return list
 }
 
-// concerns reports whether a rule of h matches the resource. Operations and selectors
-// are checked later.
-func (h *Webhook) concerns(res kube.Resource, sub string) bool {
+// matches reports whether r is for the operation on the resource.
+func (r *rule) matches(operation string, res kube.Resource, sub string) bool {
 	name := res.Plural
 	if sub != "" {
 		name += "/" + sub
 	}
 	has := func(list []string, v string) bool { return slices.Contains(list, v) || slices.Contains(list, "*") }
-	for _, r := range h.Rules {
-		scoped := r.Scope == "" || r.Scope == "*" || (r.Scope == "Namespaced") == res.Namespaced
-		named := slices.Contains(r.Resources, name) || slices.Contains(r.Resources, "*/*") ||
-			sub == "" && slices.Contains(r.Resources, "*") || sub != "" && slices.Contains(r.Resources, res.Plural+"/*") ||
-			sub != "" && slices.Contains(r.Resources, "*/"+sub)
-		if scoped && named && has(r.APIGroups, res.Group) && has(r.APIVersions, res.Version) {
-			return true
-		}
-	}
-	return false
+	scoped := r.Scope == "" || r.Scope == "*" || (r.Scope == "Namespaced") == res.Namespaced
+	named := slices.Contains(r.Resources, name) || slices.Contains(r.Resources, "*/*") ||
+		sub == "" && slices.Contains(r.Resources, "*") || sub != "" && slices.Contains(r.Resources, res.Plural+"/*") ||
+		sub != "" && slices.Contains(r.Resources, "*/"+sub)
+	return scoped && named && has(r.Operations, operation) && has(r.APIGroups, res.Group) && has(r.APIVersions, res.Version)
 }
 
-// selects reports whether h must be called for a.
+// selects reports whether the selectors of h select a.
 func (h *Webhook) selects(a *Write, namespace func(name string) []byte) bool {
-	operation := slices.ContainsFunc(h.Rules, func(r struct {
-		Operations  []string `json:"operations"`
-		APIGroups   []string `json:"apiGroups"`
-		APIVersions []string `json:"apiVersions"`
-		Resources   []string `json:"resources"`
-		Scope       string   `json:"scope"`
-	}) bool {
-		return slices.Contains(r.Operations, a.Operation) || slices.Contains(r.Operations, "*")
-	})
-	if !operation {
-		return false
-	}
 	object := a.Object
 	if object == nil {
 		object = a.Old

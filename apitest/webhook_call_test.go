@@ -1,0 +1,93 @@
+package apitest_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/listwatch/listwatch/apitest"
+)
+
+// hookServer is a webhook at several paths, which keeps the requests of each.
+type hookServer struct {
+	*httptest.Server
+	t  *testing.T
+	mu sync.Mutex
+
+	asked   map[string][]map[string]any                            // AdmissionReview.request, by path
+	answers map[string]func(request map[string]any) (response any) // by path; default: allowed
+}
+
+func newHookServer(t *testing.T) *hookServer {
+	h := &hookServer{t: t, asked: make(map[string][]map[string]any), answers: make(map[string]func(map[string]any) any)}
+	h.Server = httptest.NewTLSServer(h)
+	t.Cleanup(h.Close)
+	return h
+}
+
+func (h *hookServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var review struct{ Request map[string]any }
+	if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+		h.t.Error(err)
+	}
+	h.mu.Lock()
+	h.asked[r.URL.Path] = append(h.asked[r.URL.Path], review.Request)
+	answer := h.answers[r.URL.Path]
+	h.mu.Unlock()
+	response := any(map[string]any{"allowed": true})
+	if answer != nil {
+		response = answer(review.Request)
+	}
+	if m, ok := response.(map[string]any); ok {
+		m["uid"] = review.Request["uid"]
+	}
+	json.NewEncoder(w).Encode(map[string]any{"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "response": response})
+}
+
+// take returns the requests to a path since the last call.
+func (h *hookServer) take(path string) []map[string]any {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	asked := h.asked[path]
+	delete(h.asked, path)
+	return asked
+}
+
+// configure creates a configuration, Mutating or Validating, with one webhook at path. more
+// are further members of the webhook.
+func (h *hookServer) configure(srv *apitest.Server, kind, path, rules, more string) {
+	h.t.Helper()
+	ca := base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: h.Certificate().Raw}))
+	playWritesOn(h.t, srv, fmt.Sprintf(`
+POST /apis/admissionregistration.k8s.io/v1/%swebhookconfigurations {"metadata":{"name":%q},"webhooks":[{"name":"hook.example.com","sideEffects":"None","admissionReviewVersions":["v1"],"clientConfig":{"url":%q,"caBundle":%q},"rules":[%s]%s}]}
+201
+`, strings.ToLower(kind), strings.Trim(path, "/"), h.URL+path, ca, rules, more))
+}
+
+// TestWebhookRuleMatchesAsAWhole: the operation of one rule does not count for the
+// resources of another.
+func TestWebhookRuleMatchesAsAWhole(t *testing.T) {
+	srv, h := apitest.New(t), newHookServer(t)
+	h.configure(srv, "Validating", "/v", `{"operations":["CREATE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["secrets"]},`+
+		`{"operations":["DELETE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["configmaps"]}`, "")
+	playWritesOn(t, srv, `
+POST /api/v1/namespaces/a/configmaps {"metadata":{"name":"x"}}
+201
+`)
+	if asked := h.take("/v"); len(asked) != 0 {
+		t.Errorf("it was asked about %v", asked)
+	}
+	playWritesOn(t, srv, `
+DELETE /api/v1/namespaces/a/configmaps/x
+200
+`)
+	if asked := h.take("/v"); len(asked) != 1 {
+		t.Errorf("it was asked about %v", asked)
+	}
+}
