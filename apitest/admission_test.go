@@ -98,7 +98,7 @@ POST /api/v1/namespaces/a/configmaps {"metadata":{"name":"x"}}
 {"metadata":{"labels":{"hooked":"yes"}}}
 
 POST /api/v1/namespaces/a/configmaps {"metadata":{"name":"bad"}}
-403
+400
 {"message":"admission webhook \"hook.example.com\" denied the request: no bad ones"}
 
 POST /api/v1/namespaces/a/configmaps {"metadata":{"name":"skipped","labels":{"skip":""}}}

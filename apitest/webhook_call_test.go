@@ -91,3 +91,33 @@ DELETE /api/v1/namespaces/a/configmaps/x
 		t.Errorf("it was asked about %v", asked)
 	}
 }
+
+const aboutConfigMaps = `{"operations":["*"],"apiGroups":[""],"apiVersions":["v1"],"resources":["configmaps"]}`
+
+// TestWebhookAnswers: what kube-apiserver makes of them.
+func TestWebhookAnswers(t *testing.T) {
+	patch := base64.StdEncoding.EncodeToString([]byte(`[{"op":"add","path":"/data","value":{"a":"b"}}]`))
+	type response = map[string]any
+	for _, test := range []struct {
+		kind string
+		response
+		want string
+	}{
+		{"Validating", response{"allowed": false}, "400\n" + `{"reason":null,"message":"admission webhook \"hook.example.com\" denied the request without explanation"}`},
+		{"Validating", response{"allowed": false, "status": response{"reason": "Why", "code": 200}}, "400\n" + `{"reason":"Why","message":"admission webhook \"hook.example.com\" denied the request: Why"}`},
+		{"Validating", response{"allowed": false, "status": response{"code": 422, "message": "no", "reason": "Invalid", "details": response{"causes": []any{response{"field": "data.a", "message": "m", "reason": "FieldValueInvalid"}}}}},
+			"422\n" + `{"reason":"Invalid","details":{"causes":[{"field":"data.a","message":"m","reason":"FieldValueInvalid"}]}}`},
+		{"Validating", response{"allowed": true, "patch": patch, "patchType": "JSONPatch"}, "500\n" +
+			`{"message":"Internal error occurred: failed calling webhook \"hook.example.com\": received invalid webhook response: validating webhook may not return response.patch"}`},
+		{"Mutating", response{"allowed": true, "patch": patch}, "500\n" +
+			`{"message":"Internal error occurred: failed calling webhook \"hook.example.com\": received invalid webhook response: webhook returned response.patch but not response.patchType"}`},
+		{"Mutating", response{"allowed": true, "patchType": "JSONPatch"}, "500"},
+		{"Mutating", response{"allowed": true, "patch": patch, "patchType": "Other"}, "500"},
+		{"Mutating", response{"allowed": true, "patch": patch, "patchType": "JSONPatch"}, "201\n" + `{"data":{"a":"b"}}`},
+	} {
+		srv, h := apitest.New(t), newHookServer(t)
+		h.answers["/h"] = func(map[string]any) any { return test.response }
+		h.configure(srv, test.kind, "/h", aboutConfigMaps, "")
+		playWritesOn(t, srv, "\nPOST /api/v1/namespaces/a/configmaps {\"metadata\":{\"name\":\"x\"}}\n"+test.want+"\n")
+	}
+}

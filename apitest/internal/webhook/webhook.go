@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"net/http"
@@ -181,9 +182,10 @@ type admissionResponse struct {
 	UID     string `json:"uid"`
 	Allowed bool   `json:"allowed"`
 	Status  *struct {
-		Code    int    `json:"code"`
-		Reason  string `json:"reason"`
-		Message string `json:"message"`
+		Code    int                 `json:"code"`
+		Reason  string              `json:"reason"`
+		Message string              `json:"message"`
+		Details *kube.StatusDetails `json:"details"`
 	} `json:"status"`
 	Patch     []byte   `json:"patch"`
 	PatchType string   `json:"patchType"`
@@ -208,16 +210,21 @@ func (h *Webhook) Call(ctx context.Context, a *Write, id func() string, namespac
 	}
 	answer, err := h.ask(ctx, a, id())
 	if err != nil {
+		err = fmt.Errorf("failed to call webhook: %w", err)
+	} else if err = answer.check(mutates); err != nil {
+		err = fmt.Errorf("received invalid webhook response: %w", err)
+	}
+	if err != nil {
 		if h.FailurePolicy == "Ignore" {
 			return nil
 		}
-		return wire.Internal(fmt.Sprintf("failed calling webhook %q: failed to call webhook: %v", h.Name, err))
+		return wire.Internal(fmt.Sprintf("failed calling webhook %q: %v", h.Name, err))
 	}
 	a.Warnings = append(a.Warnings, answer.Warnings...)
 	if !answer.Allowed {
 		return denied(h, answer)
 	}
-	if len(answer.Patch) == 0 || !mutates {
+	if len(answer.Patch) == 0 {
 		return nil
 	}
 	patch, err := jsonpatch.DecodePatch(answer.Patch)
@@ -230,16 +237,29 @@ func (h *Webhook) Call(ctx context.Context, a *Write, id func() string, namespac
 	return nil
 }
 
+// check reports what a response may not have, of a webhook that mutates or not.
+func (r *admissionResponse) check(mutates bool) error {
+	switch {
+	case len(r.Patch) > 0 && !mutates:
+		return errors.New("validating webhook may not return response.patch")
+	case len(r.Patch) > 0 && r.PatchType == "":
+		return errors.New("webhook returned response.patch but not response.patchType")
+	case r.PatchType != "" && !mutates:
+		return errors.New("validating webhook may not return response.patchType")
+	case r.PatchType != "" && len(r.Patch) == 0:
+		return errors.New("webhook returned response.patchType but not response.patch")
+	case r.PatchType != "" && r.PatchType != "JSONPatch":
+		return fmt.Errorf("invalid response.patchType of %q", r.PatchType)
+	}
+	return nil
+}
+
 func denied(h *Webhook, r *admissionResponse) *kube.Status {
-	st := &kube.Status{Code: http.StatusForbidden, Reason: "Forbidden", Message: fmt.Sprintf("admission webhook %q denied the request without explanation", h.Name)}
+	st := &kube.Status{Code: http.StatusBadRequest, Message: fmt.Sprintf("admission webhook %q denied the request without explanation", h.Name)}
 	if r.Status != nil {
-		st.Code = cmp.Or(r.Status.Code, st.Code)
-		st.Reason = cmp.Or(r.Status.Reason, http.StatusText(st.Code))
+		st.Code, st.Reason, st.Details = max(r.Status.Code, st.Code), r.Status.Reason, r.Status.Details
 		if text := cmp.Or(r.Status.Message, r.Status.Reason); text != "" {
 			st.Message = fmt.Sprintf("admission webhook %q denied the request: %s", h.Name, text)
-		}
-		if st.Code < 400 {
-			st.Code = http.StatusBadRequest
 		}
 	}
 	return st
