@@ -141,12 +141,9 @@ func (a *admitting) call(mutates bool, webhooks []*webhook.Webhook) *kube.Status
 			a.Object = before
 		}
 	}
-	for _, w := range webhooks {
-		if st := a.c.srv.callWebhook(a.c, w, a.Admission, mutates); st != nil {
-			return st
-		}
-	}
-	return nil
+	s := a.c.srv
+	namespace := func(name string) []byte { return s.Get(kube.Namespaces, kube.Key{Name: name}) }
+	return webhook.Call(a.c.ctx, webhooks, (*webhook.Write)(a.Admission), s.store.NewUID, namespace, mutates)
 }
 
 // readmit decodes the object that hooks have changed.
@@ -193,10 +190,4 @@ func (s *Server) webhooks(c *change, operation string) (mutating, validating []*
 		return webhook.Configured(s.store.Objects(res).All(), operation, c.target.res, c.target.sub)
 	}
 	return configured(kinds.MutatingConfigurations), configured(kinds.ValidatingConfigurations)
-}
-
-// callWebhook asks h about a, and lets it change a if it mutates.
-func (s *Server) callWebhook(c *change, h *webhook.Webhook, a *Admission, mutates bool) *kube.Status {
-	namespace := func(name string) []byte { return s.Get(kube.Namespaces, kube.Key{Name: name}) }
-	return h.Call(c.ctx, (*webhook.Write)(a), s.store.NewUID, namespace, mutates)
 }

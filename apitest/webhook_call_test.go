@@ -121,3 +121,32 @@ func TestWebhookAnswers(t *testing.T) {
 		playWritesOn(t, srv, "\nPOST /api/v1/namespaces/a/configmaps {\"metadata\":{\"name\":\"x\"}}\n"+test.want+"\n")
 	}
 }
+
+// TestWebhooksAreCalledAgain: a webhook with the policy IfNeeded sees what later ones have
+// changed, once, and not if they have changed nothing.
+func TestWebhooksAreCalledAgain(t *testing.T) {
+	srv, h := apitest.New(t), newHookServer(t)
+	patch := func(p string) func(map[string]any) any {
+		return func(map[string]any) any {
+			return map[string]any{"allowed": true, "patchType": "JSONPatch", "patch": base64.StdEncoding.EncodeToString([]byte(p))}
+		}
+	}
+	h.answers["/b"] = patch(`[{"op":"add","path":"/data","value":{"b":"1"}}]`)
+	h.configure(srv, "Mutating", "/a", aboutConfigMaps, `,"reinvocationPolicy":"IfNeeded"`)
+	h.configure(srv, "Mutating", "/b", aboutConfigMaps, `,"reinvocationPolicy":"IfNeeded"`)
+	h.configure(srv, "Mutating", "/c", aboutConfigMaps, "")
+	create := func(name, body string) (calls [3]int) {
+		playWritesOn(t, srv, fmt.Sprintf("\nPOST /api/v1/namespaces/a/configmaps {\"metadata\":{\"name\":%q}%s}\n201\n", name, body))
+		a := h.take("/a")
+		if last := a[len(a)-1]["object"].(map[string]any)["data"]; fmt.Sprint(last) != "map[b:1]" {
+			t.Errorf("%s: /a has seen %v last", name, last)
+		}
+		return [3]int{len(a), len(h.take("/b")), len(h.take("/c"))}
+	}
+	if got := create("x", ""); got != [3]int{2, 1, 1} {
+		t.Errorf("after a change: calls %v", got)
+	}
+	if got := create("y", `,"data":{"b":"1"}`); got != [3]int{1, 1, 1} {
+		t.Errorf("without a change: calls %v", got)
+	}
+}

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -32,6 +34,7 @@ type Webhook struct {
 	TimeoutSeconds    int             `json:"timeoutSeconds"` // default: 10
 	NamespaceSelector json.RawMessage `json:"namespaceSelector"`
 	ObjectSelector    json.RawMessage `json:"objectSelector"`
+	Reinvocation      string          `json:"reinvocationPolicy"` // default: Never
 }
 
 type rule struct {
@@ -199,16 +202,48 @@ type admissionReview struct {
 	Response   *admissionResponse `json:"response,omitempty"`
 }
 
-// Call calls h for a, and lets it change a if it mutates. id returns the UID of the
-// request, and namespace returns a Namespace, nil if it does not exist.
-func (h *Webhook) Call(ctx context.Context, a *Write, id func() string, namespace func(name string) []byte, mutates bool) *kube.Status {
-	if !h.selects(a, namespace) {
-		return nil
+// Call calls the webhooks for a, in their order, and lets those that mutate change it:
+// after a change, earlier ones with the policy IfNeeded are called again, once. id returns
+// the UID of a request, and namespace returns a Namespace, nil if it does not exist.
+func Call(ctx context.Context, hooks []*Webhook, a *Write, id func() string, namespace func(name string) []byte, mutates bool) *kube.Status {
+	var ran, again []*Webhook // those with the policy, since the last change and before
+	for _, h := range hooks {
+		if !h.selects(a, namespace) {
+			continue
+		}
+		before := a.Object
+		if st := h.call(ctx, a, id(), mutates); st != nil {
+			return st
+		}
+		if !same(before, a.Object) {
+			again, ran = append(again, ran...), nil
+		}
+		if h.Reinvocation == "IfNeeded" {
+			ran = append(ran, h)
+		}
 	}
+	for _, h := range again {
+		if !h.selects(a, namespace) {
+			continue
+		}
+		if st := h.call(ctx, a, id(), mutates); st != nil {
+			return st
+		}
+	}
+	return nil
+}
+
+// same reports whether two objects have the same values.
+func same(a, b []byte) bool {
+	return bytes.Equal(a, b) || reflect.DeepEqual(object.DecodeValue(a), object.DecodeValue(b))
+}
+
+// call calls h for a, and lets it change a if it mutates.
+func (h *Webhook) call(ctx context.Context, a *Write, id string, mutates bool) *kube.Status {
 	if a.DryRun && h.SideEffects != "None" && h.SideEffects != "NoneOnDryRun" {
 		return wire.BadRequest("admission webhook %q does not support dry run", h.Name)
 	}
-	answer, err := h.ask(ctx, a, id())
+	answer, err := h.ask(ctx, a, id)
 	if err != nil {
 		err = fmt.Errorf("failed to call webhook: %w", err)
 	} else if err = answer.check(mutates); err != nil {
