@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/webhook"
+	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -146,11 +148,22 @@ func (a *admitting) call(mutates bool, webhooks []*webhook.Webhook) *kube.Status
 	return webhook.Call(a.c.ctx, webhooks, (*webhook.Write)(a.Admission), s.store.NewUID, namespace, mutates)
 }
 
-// readmit decodes the object that hooks have changed.
+// readmit decodes the object that hooks have changed. As in the object of a client, a
+// built-in type has its own fields only, and a value of another type is an error.
 func (c *change) readmit(o *object.Object, a *Admission) (*object.Object, *kube.Status) {
 	t := c.target
 	t.key = o.Key
-	changed, st := decodeObject(t, a.Object)
+	body := a.Object
+	if t.info.BuiltIn && !bytes.Equal(body, o.Whole(t.info).Body) {
+		v, strict, err := t.info.Type().Read(body)
+		if err != nil {
+			return nil, wire.Internal(err.Error())
+		}
+		if len(strict) > 0 {
+			body = object.Marshal(v)
+		}
+	}
+	changed, st := decodeObject(t, body)
 	if st != nil {
 		return nil, st
 	}

@@ -150,3 +150,26 @@ func TestWebhooksAreCalledAgain(t *testing.T) {
 		t.Errorf("without a change: calls %v", got)
 	}
 }
+
+// TestWebhookPatchMustFitTheType: what a webhook makes of an object is read as what a
+// client sends, since typed clients could not decode it.
+func TestWebhookPatchMustFitTheType(t *testing.T) {
+	srv, h := apitest.New(t), newHookServer(t)
+	h.answers["/h"] = func(request map[string]any) any {
+		patch := `[{"op":"add","path":"/data","value":{"a":7}}]`
+		if request["name"] == "unknown" {
+			patch = `[{"op":"add","path":"/unknown","value":7}]`
+		}
+		return map[string]any{"allowed": true, "patchType": "JSONPatch", "patch": base64.StdEncoding.EncodeToString([]byte(patch))}
+	}
+	h.configure(srv, "Mutating", "/h", aboutConfigMaps, "")
+	playWritesOn(t, srv, `
+POST /api/v1/namespaces/a/configmaps {"metadata":{"name":"number"}}
+500
+{"message":"Internal error occurred: json: cannot unmarshal number into Go struct field ConfigMap.data of type string"}
+
+POST /api/v1/namespaces/a/configmaps {"metadata":{"name":"unknown"},"data":{"a":"b"}}
+201
+{"data":{"a":"b"},"unknown":null}
+`)
+}
