@@ -81,6 +81,34 @@ func (s *crdSpec) stored() *crdVersion {
 	return nil
 }
 
+// nameCauses returns the errors about the name of a new definition, or about the fields that
+// an established one, old, must keep, because its stored objects depend on them.
+func (s *crdSpec) nameCauses(old *object.Object, name string) (causes []kube.StatusCause) {
+	if old == nil {
+		if want := s.Names.Plural + "." + s.Group; name != want && s.Group != "" {
+			causes = append(causes, kube.StatusCause{Reason: "FieldValueInvalid", Field: "metadata.name",
+				Message: `Invalid value: "` + name + `": must be spec.names.plural+"."+spec.group`})
+		}
+		return causes
+	}
+	raw, _ := old.Field("spec")
+	var was crdSpec
+	if json.Unmarshal(raw, &was) != nil {
+		return nil
+	}
+	for _, f := range [...]struct{ path, is, was string }{
+		{"spec.scope", s.Scope, was.Scope},
+		{"spec.names.kind", s.Names.Kind, was.Names.Kind},
+		{"spec.group", s.Group, was.Group},
+		{"spec.names.plural", s.Names.Plural, was.Names.Plural},
+	} {
+		if f.is != f.was {
+			causes = append(causes, kube.StatusCause{Reason: "FieldValueInvalid", Field: f.path, Message: fmt.Sprintf("Invalid value: %q: field is immutable", f.is)})
+		}
+	}
+	return causes
+}
+
 // PrepareDefinition validates a definition, and sets the fields that the server
 // derives. old is the definition that it replaces, nil for a new one.
 func PrepareDefinition(old, o *object.Object) *kube.Status {
@@ -100,10 +128,7 @@ func PrepareDefinition(old, o *object.Object) *kube.Status {
 	required("spec.names.plural", s.Names.Plural)
 	required("spec.names.kind", s.Names.Kind)
 	required("spec.scope", s.Scope)
-	if want := s.Names.Plural + "." + s.Group; o.Meta.Name != want && s.Group != "" {
-		causes = append(causes, kube.StatusCause{Reason: "FieldValueInvalid", Field: "metadata.name",
-			Message: `Invalid value: "` + o.Meta.Name + `": must be spec.names.plural+"."+spec.group`})
-	}
+	causes = append(causes, s.nameCauses(old, o.Meta.Name)...)
 	stored, names := 0, map[string]bool{}
 	for i, v := range s.Versions {
 		if v.Storage {
