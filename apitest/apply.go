@@ -27,16 +27,8 @@ func (c *change) applied(old *object.Object, p payload) (*object.Object, *kube.S
 		meta = map[string]any{}
 		config["metadata"] = meta
 	}
-	if c.target.sub == "scale" { // whose only writable field is the number
-		current := object.DecodeValue(view.ScaleOf(info, old))
-		for name, v := range rules.ObjectAt(config, "spec") {
-			rules.ObjectAt(current, "spec")[name] = v
-		}
-		b, err := schema.Encode(current)
-		if err != nil {
-			return nil, wire.Raw("%v", err)
-		}
-		return c.scaled(old, b)
+	if c.target.sub == "scale" {
+		return c.applyScale(old, config)
 	}
 	var live map[string]any
 	if old != nil {
@@ -78,6 +70,43 @@ func (c *change) applied(old *object.Object, p payload) (*object.Object, *kube.S
 		o.Hidden = hasNull(meta)
 	}
 	return o, st
+}
+
+// applyScale returns the result of an apply to the scale subresource, whose only writable
+// field is the number. Of a built-in type the owners of the number are asked.
+func (c *change) applyScale(old *object.Object, config map[string]any) (*object.Object, *kube.Status) {
+	info := c.target.info
+	current, spec := object.DecodeValue(view.ScaleOf(info, old)), rules.ObjectAt(config, "spec")
+	for name, v := range spec {
+		rules.ObjectAt(current, "spec")[name] = v
+	}
+	b, err := schema.Encode(current)
+	if err != nil {
+		return nil, wire.Raw("%v", err)
+	}
+	o, st := c.scaled(old, b)
+	if st != nil || !info.BuiltIn || c.srv.options.NoManagedFields {
+		return o, st
+	}
+	part := map[string]any{"apiVersion": info.APIVersion(), "kind": info.Kind, "metadata": map[string]any{"name": old.Key.Name}}
+	if n, ok := spec["replicas"]; ok {
+		part["spec"] = map[string]any{"replicas": n}
+	}
+	merged, err := info.Type().Apply(view.Shown(info, old).Decoded(), part, c.write())
+	if err != nil {
+		st := schemaStatus(err)
+		named := strings.NewReplacer(" using "+info.APIVersion(), " using autoscaling/v1").Replace
+		st.Message = named(st.Message)
+		if st.Details != nil {
+			for i := range st.Details.Causes {
+				st.Details.Causes[i].Message = named(st.Details.Causes[i].Message)
+			}
+		}
+		return nil, st
+	}
+	o.Meta.ManagedFields = object.Marshal(rules.ObjectAt(merged, "metadata")["managedFields"])
+	c.owned = true
+	return o, nil
 }
 
 // hasNull reports whether a member of metadata is null, but for those that every
