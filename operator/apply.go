@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
@@ -93,6 +94,10 @@ func (s *Children[C, T]) locked(ctx context.Context, owner T, k kube.Key, c C, w
 	}
 }
 
+// replaced is the annotation of a child between a replacement and its end: see replace. The next
+// process ends what one that is killed has begun.
+const replaced = "listwatch.dev/replaced"
+
 // send applies a tree to was.
 func (s *Children[C, T]) send(ctx context.Context, owner T, k kube.Key, tree map[string]any, was C) (C, error) {
 	meta, err := metaOf(was)
@@ -103,11 +108,21 @@ func (s *Children[C, T]) send(ctx context.Context, owner T, k kube.Key, tree map
 	metadata := maps.Clone(tree["metadata"].(map[string]any))
 	tree["metadata"] = metadata
 	metadata["uid"], metadata["resourceVersion"] = meta.UID, meta.ResourceVersion
+	all := writes[codec.RawFull](s, owner)
+	if _, ok := meta.Annotations[replaced]; ok {
+		o, err := all.Get(ctx, k)
+		if err == nil {
+			metadata["resourceVersion"], err = disown(ctx, all, k, o, meta.ResourceVersion)
+		}
+		if err != nil {
+			return was, err
+		}
+	}
 	now, err := s.writes(owner).Apply(ctx, k, tree, client.ApplyOptions{Force: true})
 	if !errors.Is(err, kube.ErrInvalid) {
 		return now, err
 	}
-	metadata["resourceVersion"], err = s.replace(ctx, owner, k, tree, err)
+	metadata["resourceVersion"], err = replace(ctx, all, k, tree, err)
 	if err != nil {
 		return now, err
 	}
@@ -118,44 +133,48 @@ func (s *Children[C, T]) send(ctx context.Context, owner T, k kube.Key, tree map
 // metadata excepted. Somebody may have changed the key of an element of a list, such as a
 // port: apply keeps that element as one of theirs, and the desired one beside it may be
 // invalid. It returns the new resourceVersion.
-func (s *Children[C, T]) replace(ctx context.Context, owner T, k kube.Key, tree map[string]any, invalid error) (string, error) {
-	all := writes[codec.RawFull](s, owner)
+func replace(ctx context.Context, all client.Collection[codec.RawFull], k kube.Key, tree map[string]any, invalid error) (string, error) {
 	metadata := tree["metadata"].(map[string]any)
 	tree = maps.Clone(tree)
-	tree["metadata"] = map[string]any{"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
+	tree["metadata"] = map[string]any{
+		"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"],
+		"annotations": map[string]string{replaced: ""},
+	}
 	o, err := all.Patch(ctx, k, client.MergePatch, tree)
 	if errors.Is(err, kube.ErrInvalid) {
 		err = invalid
 	}
-	for try := 0; err == nil; try++ {
-		var now codec.RawFull
-		now, err = disown(ctx, all, k, o)
-		if err == nil || !errors.Is(err, kube.ErrConflict) || try == 3 {
-			return now.GetResourceVersion(), err
-		}
-		o, err = all.Get(ctx, k)
+	if err != nil {
+		return "", err
 	}
-	return "", err
+	return disown(ctx, all, k, o, o.GetResourceVersion())
 }
 
-// disown removes the members of o from those that a patch of this manager has set: they would
-// be kept when the desired state no longer has them.
-func disown(ctx context.Context, all client.Collection[codec.RawFull], k kube.Key, o codec.RawFull) (codec.RawFull, error) {
+// disown ends a replacement of o, if it has the resourceVersion: it removes the members from
+// those that a patch of this manager has set. They would be kept when the desired state no
+// longer has them. It returns the new resourceVersion.
+func disown(ctx context.Context, all client.Collection[codec.RawFull], k kube.Key, o codec.RawFull, version string) (string, error) {
 	var now struct {
 		Metadata struct {
-			ManagedFields []map[string]any `json:"managedFields"`
+			Annotations   map[string]string `json:"annotations"`
+			ManagedFields []map[string]any  `json:"managedFields"`
 		} `json:"metadata"`
 	}
 	if err := json.Unmarshal([]byte(o.JSON()), &now); err != nil {
-		return o, err
+		return "", err
 	}
 	managed := slices.DeleteFunc(now.Metadata.ManagedFields, func(m map[string]any) bool {
 		return m["manager"] == all.Write.FieldManager && m["operation"] == "Update" && m["subresource"] == nil
 	})
-	return all.Patch(ctx, k, client.JSONPatch, []map[string]any{
+	patch := []map[string]any{
+		{"op": "replace", "path": "/metadata/resourceVersion", "value": version},
 		{"op": "replace", "path": "/metadata/managedFields", "value": managed},
-		{"op": "replace", "path": "/metadata/resourceVersion", "value": o.GetResourceVersion()},
-	})
+	}
+	if _, ok := now.Metadata.Annotations[replaced]; ok {
+		patch = append(patch, map[string]any{"op": "remove", "path": "/metadata/annotations/" + strings.ReplaceAll(replaced, "/", "~1")})
+	}
+	o, err := all.Patch(ctx, k, client.JSONPatch, patch)
+	return o.GetResourceVersion(), err
 }
 
 func (s *Children[C, T]) writes(owner T) client.Collection[C] { return writes[C](s, owner) }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -121,5 +122,55 @@ func TestReplaceInterrupted(t *testing.T) {
 		if s := w.get(kube.Services); n != 1 || strings.Contains(s, `"sessionAffinity":"ClientIP"`) {
 			t.Errorf("%d: the previous member is left: %s", n, s)
 		}
+	})
+}
+
+// A replacement that is not ended, because the process is, is ended by the next one: the
+// members have no second owner.
+func TestReplaceEndsInAnotherProcess(t *testing.T) {
+	run(t, func(w *world) {
+		w.work = func(ctx context.Context, s shop) error {
+			tree := map[string]any{"ports": []map[string]any{{"name": "p", "port": s.Spec.Ports[0]}}}
+			if len(s.Spec.Maps) == 0 {
+				tree["sessionAffinity"] = "ClientIP"
+			}
+			_, err := w.services.Apply(ctx, s, map[string]any{"spec": tree})
+			return err
+		}
+		stop := w.operate()
+		w.create(nil)
+		down := w.On(apitest.Match{Verb: "patch", Header: "Content-Type: application/json-patch"}, faults.Reset())
+		w.change(kube.Services, `{"spec":{"ports":[{"name":"p","port":1}],"sessionAffinity":"None"}}`)
+		w.has(kube.Services, "listwatch.dev/replaced")
+		stop()
+		down.Remove()
+		defer w.operate()()
+		settle()
+		w.has(kube.Services, `"sessionAffinity":"ClientIP"`)
+		w.change(shops, `{"spec":{"maps":["m"]}}`)
+		if s := w.get(kube.Services); strings.Contains(s, `"sessionAffinity":"ClientIP"`) || strings.Contains(s, "annotations") {
+			t.Errorf("the previous member, or the annotation, is left: %s", s)
+		}
+	})
+}
+
+// A child that is released amid a replacement is not adopted again.
+func TestReplaceOfAReleasedChild(t *testing.T) {
+	run(t, func(w *world) {
+		defer w.operate()()
+		w.create(nil)
+		n := 0
+		w.On(apitest.Match{Verb: "patch", Header: "Content-Type: application/json-patch"}, func(rw http.ResponseWriter, r *http.Request) {
+			n++
+			s := w.get(kube.Services)
+			i := strings.Index(s, `"ownerReferences":[`)
+			w.Put(kube.Services, s[:i]+`"ownerReferences":[]`+s[i+strings.Index(s[i:], "]")+1:])
+			apitest.Continue(rw, r)
+		}).Times(1)
+		w.change(kube.Services, `{"spec":{"ports":[{"name":"p","port":1}]}}`)
+		if s := w.get(kube.Services); n != 1 || strings.Contains(s, `"kind":"Shop"`) {
+			t.Errorf("%d: it is adopted: %s", n, s)
+		}
+		w.has(shops, `"problem":"foreign"`)
 	})
 }
