@@ -105,14 +105,26 @@ func (s *Objects[T]) Patch(ctx context.Context, o T, change func(*T)) (T, error)
 	return s.patch(ctx, o, change, client.Collection[T].PatchFrom)
 }
 
-// PatchStatus is Patch of the status. If o was deleted meanwhile, it does nothing.
+// PatchStatus is Patch of the status. If o was deleted meanwhile, it does nothing. If the
+// resource has no status subresource, that is an error.
 func (s *Objects[T]) PatchStatus(ctx context.Context, o T, change func(*T)) error {
 	_, err := s.patch(ctx, o, change, client.Collection[T].PatchStatusFrom)
-	if errors.Is(err, kube.ErrNotFound) {
+	if !errors.Is(err, kube.ErrNotFound) {
+		return err
+	}
+	now, failed := s.Writes(o).Get(ctx, kube.KeyOf(o)) // servers answer alike for both
+	switch {
+	case errors.Is(failed, kube.ErrNotFound), errors.Is(failed, kube.ErrForbidden):
+		return nil
+	case failed != nil:
+		return errors.Join(err, failed)
+	case s.uid(now) != s.uid(o):
 		return nil
 	}
-	return err
+	return fmt.Errorf("%s has no status subresource, or was created meanwhile: %w", s.Resource, err)
 }
+
+func (s *Objects[T]) uid(o T) string { return kube.NewControllerReference(s.Resource, o).UID }
 
 func (s *Objects[T]) patch(ctx context.Context, o T, change func(*T), send func(client.Collection[T], context.Context, T, T, client.PatchOptions) (T, error)) (T, error) {
 	k := kube.KeyOf(o)

@@ -159,3 +159,27 @@ func TestStatusIsPatchedTwice(t *testing.T) {
 		}
 	})
 }
+
+// Without a status subresource nothing would be written, without a word.
+func TestPatchStatusWithoutSubresource(t *testing.T) {
+	run(t, func(w *world) {
+		var err error
+		w.work = func(ctx context.Context, s shop) error {
+			err = w.shops.PatchStatus(ctx, s, func(s *shop) { s.Status.Problem = "x" })
+			return nil
+		}
+		d, invalid := crd.Of[shop](shops, crd.Options{})
+		if invalid != nil {
+			w.Fatal(invalid)
+		}
+		d.Spec.Versions[0].Subresources = crd.Subresources{}
+		if err := crd.Ensure(w.Context(), w.client, crd.EnsureOptions{}, d); err != nil {
+			w.Fatal(err)
+		}
+		defer w.operate()()
+		w.create(nil)
+		if err == nil || !strings.Contains(err.Error(), "shops.v1.example.com has no status subresource") {
+			w.Errorf("PatchStatus returned %v", err)
+		}
+	})
+}
