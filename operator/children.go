@@ -88,7 +88,8 @@ func (s *Children[C, T]) waiting(c C) []kube.Key {
 //
 // If desired is what the last Apply of this process sent, and nobody has changed the child
 // since, no request is sent. Changes are noticed by the generation and the metadata, or by
-// the resourceVersion of resources without generations, so C need not have the members.
+// the resourceVersion of resources without generations, so C need not have the members: there
+// a change of the status, too, causes another request, which changes nothing.
 func (s *Children[C, T]) Apply(ctx context.Context, owner T, desired any) (C, error) {
 	return s.apply(ctx, owner, desired, false)
 }
@@ -231,7 +232,7 @@ func (s *Children[C, T]) delete(ctx context.Context, owner T, c C, o client.Dele
 }
 
 // Prune deletes the children of owner whose names are not in keep, and returns how many
-// are left of them.
+// are left of them. Those that Create has made are children, too.
 func (s *Children[C, T]) Prune(ctx context.Context, owner T, o client.DeleteOptions, keep ...string) (left int, err error) {
 	return s.remove(ctx, owner, o, func(k kube.Key) bool { return !slices.Contains(keep, k.Name) })
 }

@@ -190,7 +190,8 @@ type Reconciler[T kube.Object] struct {
 
 	// Finalizer, if set, is added to each object before Reconcile gets it, and holds a
 	// deleted object until Finalize has returned true. Finalize is called again after a
-	// change of a child, and after an error.
+	// change of a child, and after an error: also after it has returned true, if the
+	// removal of the finalizer fails, for instance because somebody changes the object.
 	Finalizer string
 	Finalize  func(context.Context, T) (done bool, err error)
 
