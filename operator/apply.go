@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -68,7 +69,13 @@ func (s *Children[C, T]) tree(owner T, desired any) (map[string]any, kube.Key, e
 func decode(body []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
-	return d.Decode(v)
+	if err := d.Decode(v); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("there is more than one JSON value")
+	}
+	return nil
 }
 
 // locked calls write with a child of owner, which writes on the condition that the child has

@@ -87,3 +87,19 @@ func TestPriorityClassesAreCompared(t *testing.T) {
 		}
 	}, func(all *operator.Objects[fleet]) { children = operator.Owns[kube.Partial](all, classes) })
 }
+
+// A second document would be ignored without a word.
+func TestDesiredStateIsOneValue(t *testing.T) {
+	run(t, func(w *world) {
+		var err error
+		w.work = func(ctx context.Context, s shop) error {
+			_, err = w.maps.Apply(ctx, s, `{"data":{"a":"b"}}{"data":{"c":"d"}}`)
+			return nil
+		}
+		defer w.operate()()
+		w.create(nil)
+		if err == nil || !strings.Contains(err.Error(), "more than one JSON value") {
+			w.Errorf("Apply returned %v", err)
+		}
+	})
+}
