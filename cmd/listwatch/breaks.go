@@ -22,7 +22,7 @@ import (
 // fatal returns an error if there is no point in going on after i.
 func (s *stream[T]) fatal(i *watch.Interruption) error {
 	refused := errors.Is(i.Err, kube.ErrUnauthorized) || errors.Is(i.Err, kube.ErrForbidden) || errors.Is(i.Err, kube.ErrNotFound)
-	began := s.synced && !s.resumed || (s.partial || s.resumed) && s.opened
+	began := s.synced && !s.resumed || (s.partial || s.resumed) && s.opened || s.Absent && errors.Is(i.Err, kube.ErrNotFound)
 	switch {
 	case i.Next == watch.OpNone, refused && !began, s.Typed == target.Everything && errors.Is(i.Err, kube.ErrNotFound):
 		return exit.Failed(fmt.Errorf("%s %s: %w", messages.Verb(i.Op), s.Label(), i.Err))

@@ -97,7 +97,7 @@ func TestCheckpointWithoutATypeOfACluster(t *testing.T) {
 		stop = p.start(args...)
 		<-time.After(10 * time.Minute)
 		p.expect("without the type in west", "east MODIFIED a")
-		if printed := p.stderr.take(); !strings.Contains(printed, `listwatch: west: cannot begin: the server has no resource type "configmaps"`) {
+		if printed := p.stderr.take(); !strings.Contains(printed, `listwatch: west: configmaps: cannot begin: the server has no resource type "configmaps"`) {
 			t.Errorf("stderr does not say what is missing:\n%s", printed)
 		}
 		p.west.AddResource(apitest.ResourceInfo{Resource: kube.ConfigMaps})

@@ -50,22 +50,9 @@ const silence = 5 * time.Second
 
 var errSilent = fmt.Errorf("no response %s after that of another cluster", silence)
 
-// typeGone is an error about a type that the server does not serve, in a run that goes on
-// from another one: the type had been served, and may be served again.
-type typeGone struct{ error }
-
-func (e typeGone) Unwrap() error { return e.error }
-
-// isTypeGone reports whether err is a typeGone.
-func isTypeGone(err error) bool {
-	_, is := errors.AsType[typeGone](err)
-	return is
-}
-
 // reach calls discover for all clusters concurrently. If there are several, a cluster that
-// cannot be reached, or returns a typeGone, is late; any other error ends the run. With
-// hasty, a cluster is also late if it has not responded within silence after the first
-// response.
+// cannot be reached is late; any other error ends the run. With hasty, a cluster is also
+// late if it has not responded within silence after the first response.
 func reach(ctx context.Context, clusters []connect.Cluster, hasty bool, discover discovering) (*reached, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -99,7 +86,7 @@ func reach(ctx context.Context, clusters []connect.Cluster, hasty bool, discover
 			r.late = append(r.late, lateCluster{Cluster: c, err: errSilent})
 		case err == nil:
 			r.targets = append(r.targets, found[i]...)
-		case len(clusters) > 1 && (away(err) || isTypeGone(err)):
+		case len(clusters) > 1 && away(err):
 			r.late = append(r.late, lateCluster{Cluster: c, err: err})
 		case len(clusters) > 1:
 			return r, inCluster(c.Name, err)

@@ -28,6 +28,7 @@ type pair struct {
 	t          *testing.T
 	east, west *apitest.Server
 	kubeconfig string
+	contexts   string
 	stdout     safeBuffer
 	stderr     safeBuffer
 }
@@ -53,7 +54,7 @@ func (b *safeBuffer) take() string {
 }
 
 func newPair(t *testing.T, dir string) *pair {
-	p := &pair{t: t, kubeconfig: filepath.Join(dir, "config")}
+	p := &pair{t: t, kubeconfig: filepath.Join(dir, "config"), contexts: "east,west"}
 	p.east, p.west = apitest.NewWith(t, apitest.Options{InMemory: true, Seed: 1}), apitest.NewWith(t, apitest.Options{InMemory: true, Seed: 1})
 	config := `
 clusters: [{name: east, cluster: {server: "http://east.test"}}, {name: west, cluster: {server: "http://west.test"}}]
@@ -78,7 +79,7 @@ func (p *pair) start(args ...string) (stop func() int) {
 			}
 			return srv.Dial(ctx, network, address)
 		},
-		Args: append([]string{args[0], "--kubeconfig", p.kubeconfig, "--context", "east,west"}, args[1:]...)}
+		Args: append([]string{args[0], "--kubeconfig", p.kubeconfig, "--context", p.contexts}, args[1:]...)}
 	go func() { code <- runCommand(ctx, program, strings.NewReader("")) }()
 	return func() int {
 		cancel(exit.ErrAskedFor)

@@ -10,6 +10,7 @@ import (
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/internal/target"
+	"github.com/listwatch/listwatch/internal/wait"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -78,6 +79,35 @@ func (s *stream[T]) rest(ctx context.Context) error {
 	s.refusals.Readmit(s.Label())
 	s.skipped.Store(false)
 	return nil
+}
+
+// await waits until the type of s, which the checkpoint has and the server had not at the
+// start, is served, perhaps in another version.
+func (s *stream[T]) await(ctx context.Context) error {
+	s.skipped.Store(true)
+	defer s.skipped.Store(false)
+	for pause, said := firstWait, false; ; pause = min(2*pause, mostWait) {
+		now, err := s.resolve(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil && !said:
+			s.warn("cannot begin: "+printable.Line(err.Error())+"; waiting for it", "skipped", "err", printable.Line(err.Error()))
+			said = true
+			fallthrough
+		case err != nil:
+			s.state.Skip(err, false)
+			if err := wait.For(ctx, pause); err != nil {
+				return context.Cause(ctx)
+			}
+			continue
+		case now.Version != s.served.Version:
+			s.serve(now)
+		}
+		s.served = now
+		s.begin()
+		return nil
+	}
 }
 
 // wake ends the wait of rest for a type that was not served, after discovery has found it.

@@ -123,6 +123,11 @@ func (s *stream[T]) listen(ctx context.Context) {
 // nothing mends.
 func (s *stream[T]) follow(ctx context.Context) error {
 	defer func() { s.first.Flush(s.give) }() // of a first list that was not complete
+	if s.Absent {
+		if err := s.await(ctx); err != nil {
+			return err
+		}
+	}
 	for {
 		err := s.run(ctx)
 		switch {

@@ -3,12 +3,12 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/listwatch/listwatch/cmd/listwatch/checkpoint"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/complete"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/connect"
@@ -19,7 +19,6 @@ import (
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/objects"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/served"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/until"
-	"github.com/listwatch/listwatch/discovery"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/print"
 	"github.com/listwatch/listwatch/internal/printable"
@@ -179,10 +178,11 @@ func (o *watchFlags) session(ctx context.Context, t *messages.Writer, w objects.
 	}
 	w.Missing = messages.NewMissing(t)
 	discover := func(ctx context.Context, c *connect.Cluster) ([]target.Target, error) {
-		ts, err := w.Targets(ctx, *c, &o.connection.Namespaces, o.selection.All, (*served.Types).Now, can) // a first request that fails ends the run
-		if _, unknown := errors.AsType[*discovery.UnknownError](err); unknown && o.goesOn() {
-			err = typeGone{err}
+		w := w
+		if o.goesOn() {
+			w.Wish.Before = func() []kube.Resource { return checkpoint.Resources(o.checkpointing.file, c.Name) }
 		}
+		ts, err := w.Targets(ctx, *c, &o.connection.Namespaces, o.selection.All, (*served.Types).Now, can) // a first request that fails ends the run
 		if err == nil && o.checkpointing.file != "" {
 			err = identify(ctx, c)
 		}

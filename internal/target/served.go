@@ -16,15 +16,21 @@ func (t Target) AnyVersion() bool {
 }
 
 // ServedAs returns a function that returns in which version the type of t is served, as
-// fetch says; nil where a version was typed.
+// fetch says; nil where a version was typed. For an Absent t it is never nil.
 func ServedAs(fetch func(context.Context) (*discovery.API, error), can Offered, t Target) func(context.Context) (kube.Resource, error) {
-	if !t.AnyVersion() {
-		return nil
-	}
 	typed := t.Typed
-	if typed == Everything {
+	switch {
+	case t.Absent && !t.AnyVersion():
+		typed = t.Resource.String()
+		if t.Resource.Group == "" {
+			typed += "." // configmaps.v1 alone may be of a group v1
+		}
+	case !t.AnyVersion():
+		return nil
+	case t.Absent, typed == Everything:
 		typed = t.Resource.GroupResource()
 	}
+	anyScope := t.Absent && t.Namespace == ""
 	return func(ctx context.Context) (kube.Resource, error) {
 		api, err := fetch(ctx)
 		if err != nil {
@@ -35,7 +41,7 @@ func ServedAs(fetch func(context.Context) (*discovery.API, error), can Offered, 
 			return kube.Resource{}, err
 		}
 		i := slices.IndexFunc(rs, func(r discovery.Resource) bool {
-			return r.GroupResource() == t.Resource.GroupResource() && r.Namespaced == t.Resource.Namespaced && can(r, false) == nil
+			return r.GroupResource() == t.Resource.GroupResource() && (anyScope || r.Namespaced == t.Resource.Namespaced) && can(r, false) == nil
 		})
 		if i < 0 {
 			return kube.Resource{}, fmt.Errorf("%s is not served", t.Resource.GroupResource())

@@ -26,6 +26,7 @@ type Target struct {
 	Listed    bool            // it can be listed, and not watched
 	Cluster   string          // a context; empty = there is one cluster
 	Typed     string          // the type, as it was given; empty = nobody has typed it
+	Absent    bool            // it is not served now; its kind, and perhaps its scope, is unknown
 }
 
 // Label names the target on stderr: pods, pods/a.
@@ -77,6 +78,9 @@ type Wish struct {
 	// Broken, which may be nil, is called with what [discovery.API.Broken] returns where all
 	// types are asked for, otherwise with the part of it that did not respond in time.
 	Broken func(map[string]error)
+	// Before, which may be nil, returns types that the server had before, without kinds. One
+	// that it does not have now is a Target that is Absent.
+	Before func() []kube.Resource
 	names  map[string][]string // by type; none = all
 }
 
@@ -191,16 +195,15 @@ func (w Wish) In(api *discovery.API, server, namespace string, can Offered) ([]T
 	}
 	var found []kube.Resource
 	names, typed, unwatched := map[kube.Resource][]string{}, map[kube.Resource]string{}, map[kube.Resource]bool{}
-	for _, t := range w.Types {
-		rs, err := api.Resolve(t)
-		if err != nil {
-			var unknown *discovery.UnknownError
-			if errors.As(err, &unknown) && len(unknown.Suggestions) == 0 {
-				return nil, exit.Failed(fmt.Errorf("%w at %s", err, server))
-			}
-			return nil, exit.Failed(err)
+	meant, err := w.resolve(api)
+	if err != nil {
+		if unknown, is := errors.AsType[*discovery.UnknownError](err); is && len(unknown.Suggestions) == 0 {
+			err = fmt.Errorf("%w at %s", err, server)
 		}
-		for _, r := range rs {
+		return nil, exit.Failed(err)
+	}
+	for _, t := range w.Types {
+		for _, r := range meant[t] {
 			if err := can(r, len(w.names[t]) > 0); err != nil {
 				return nil, exit.Failed(err)
 			}
@@ -217,7 +220,7 @@ func (w Wish) In(api *discovery.API, server, namespace string, can Offered) ([]T
 	var ts []Target
 	for _, r := range found {
 		for _, t := range Split(r, namespace, names[r]) {
-			t.Typed, t.Listed = typed[r], unwatched[r]
+			t.Typed, t.Listed, t.Absent = typed[r], unwatched[r], r.Kind == ""
 			ts = append(ts, t)
 		}
 	}

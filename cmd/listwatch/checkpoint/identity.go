@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/listwatch/listwatch/kube"
 )
 
 // Identity identifies what is watched. A file is used only if its Identity is the same;
@@ -79,14 +81,18 @@ func (s Stream) String() string {
 
 func (s Stream) equal(o Stream) bool { return s.String() == o.String() }
 
+// resource returns the resource of s, whose kind is not in the file.
+func (s Stream) resource() kube.Resource {
+	plural, rest, _ := strings.Cut(s.Resource, ".")
+	version, group, _ := strings.Cut(rest, ".")
+	return kube.Resource{Group: group, Version: version, Plural: plural, Namespaced: s.Namespace != ""}
+}
+
 // succeeds reports whether o is s in another version, where s may have any.
 func (s Stream) succeeds(o Stream) bool {
-	name, rest, _ := strings.Cut(s.Resource, ".")
-	version, group, _ := strings.Cut(rest, ".")
-	was, oldRest, _ := strings.Cut(o.Resource, ".")
-	before, oldGroup, _ := strings.Cut(oldRest, ".")
+	now, was := s.resource(), o.resource()
 	o.Resource = s.Resource
-	return s.AnyVersion && version != before && name == was && group == oldGroup && s.equal(o)
+	return s.AnyVersion && now.Version != was.Version && now.GroupResource() == was.GroupResource() && s.equal(o)
 }
 
 // with returns what a file of id is a file of once want is watched, and the positions of

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
@@ -46,7 +48,38 @@ func (f *File) load(from io.Reader, id Identity) ([]State, error) {
 	}
 }
 
-func (f *File) loadHeader(in *reader, id Identity) error {
+// Resources returns the resources of the streams of a cluster that the file at path has,
+// without their kinds: none if the file cannot be read. It takes no lock.
+func Resources(path, cluster string) (rs []kube.Resource) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	f := &File{}
+	if f.readHeader(&reader{r: bufio.NewReader(file)}) != nil {
+		return nil
+	}
+	for _, s := range f.head.Streams {
+		if r := s.resource(); s.Cluster == cluster && !slices.Contains(rs, r) {
+			rs = append(rs, r)
+		}
+	}
+	return rs
+}
+
+func (f *File) loadHeader(in *reader, id Identity) (err error) {
+	if err := f.readHeader(in); err != nil {
+		return err
+	}
+	was := f.head.Identity
+	f.head.Identity, f.order, err = was.with(id)
+	f.streams = make([]stream, len(f.head.Streams))
+	f.outdated = was.Server != f.head.Server || was.Cluster != f.head.Cluster || list(was.Streams) != list(f.head.Streams)
+	return err
+}
+
+func (f *File) readHeader(in *reader) error {
 	switch b, err := in.take(len(magic)); {
 	case !resembles(b):
 		return ErrAlien
@@ -80,11 +113,7 @@ func (f *File) loadHeader(in *reader, id Identity) error {
 	if f.head.Form != codec.RawForm {
 		return fmt.Errorf("%w: its objects are written as %.50q, known is %q", ErrNewer, f.head.Form, codec.RawForm)
 	}
-	was := f.head.Identity
-	f.head.Identity, f.order, err = was.with(id)
-	f.streams = make([]stream, len(f.head.Streams))
-	f.outdated = was.Server != f.head.Server || was.Cluster != f.head.Cluster || list(was.Streams) != list(f.head.Streams)
-	return err
+	return nil
 }
 
 // orDamaged returns err, or a damage with this reason if bytes are missing or err is nil.
