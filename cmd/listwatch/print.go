@@ -317,10 +317,17 @@ func (p *printer) write(b []byte) {
 	if p.keeper != nil && p.keeper.acks != nil {
 		p.keeper.acks.printed.Store(p.seq) // who is quick may answer before Write returns
 	}
-	if n, err := p.w.Write(b); err != nil {
-		unnoted := p.took(n)
-		p.fail(cli.Unwritten(err, p.keeper != nil, unnoted))
+	n, err := p.w.Write(b)
+	if err == nil {
+		return
 	}
+	unnoted := p.took(n)
+	if errors.Is(err, errUnread) {
+		p.buf = nil // the write may go on
+		p.fail(unreadEnd(err, p.keeper != nil))
+		return
+	}
+	p.fail(cli.Unwritten(err, p.keeper != nil, unnoted))
 }
 
 // finished returns what says up to which number all is done, where that is not for

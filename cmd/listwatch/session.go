@@ -108,7 +108,7 @@ func (s *session) run(ctx context.Context, p *cli.Program) (err error) {
 			return err
 		}
 	}
-	pr := &printer{output: s.output, w: s.monitor.Count(s.lines(p.Stdout)), done: ctx.Done(), stop: cancel, errs: func(err error) { s.talk.EachNote(err.Error(), "not printed") }}
+	pr := &printer{output: s.output, w: s.monitor.Count(inTime(outer, ctx, s.lines(p.Stdout))), done: ctx.Done(), stop: cancel, errs: func(err error) { s.talk.EachNote(err.Error(), "not printed") }}
 	if s.kept != nil {
 		s.kept.states = nil // the streams have them
 		pr.keeper = s.kept
@@ -357,7 +357,7 @@ func now(ctx context.Context, col client.Collection[codec.Raw], label string) (k
 // overdue is err, and where that is the end of --timeout also what has not come by
 // then. events were printed.
 func (s *session) overdue(err error, events int) error {
-	if !errors.Is(err, exit.ErrTimedOut) {
+	if !errors.Is(err, exit.ErrTimedOut) || errors.Is(err, errUnread) {
 		return err
 	}
 	var what []string

@@ -35,7 +35,7 @@ var ExitCodes = []ExitCode{
 		"A condition of --fail-on became true before those of --until did.",
 		"The last line of stderr names the condition and the object."},
 	{exit.CodeTimeout, "--timeout has passed",
-		"The end that --until, --max-events or --once requests did not occur within --timeout.",
+		"The end that --until, --max-events or --once requests did not occur within --timeout, or nobody has read stdout by then.",
 		"The last line of stderr says what was missing. Give more time, or look at the objects."},
 	{exit.CodeHooks, "too many hooks failed",
 		"More hooks than --exec-max-errors allows failed, retries included. Hooks are the commands after -- or of --exec, and the requests of --webhook.",

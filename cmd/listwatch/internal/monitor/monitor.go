@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -119,6 +120,9 @@ func (m *Monitor) states() []*State {
 	return m.streams
 }
 
+// ErrStale is why Watchdog ends a run.
+var ErrStale = errors.New("no contact")
+
 // Watchdog returns an error when a stream was silent for too long, if the flags ask for
 // that, and nil when ctx is done.
 func (m *Monitor) Watchdog(ctx context.Context) error {
@@ -135,7 +139,7 @@ func (m *Monitor) Watchdog(ctx context.Context) error {
 		}
 		for _, s := range m.states() {
 			if v := s.view(m.limit); v.silence >= m.limit {
-				err := fmt.Errorf("%s: no contact for %s (--max-staleness %s)", s.Label(), printable.Rough(v.silence), m.limit)
+				err := fmt.Errorf("%s: %w for %s (--max-staleness %s)", s.Label(), ErrStale, printable.Rough(v.silence), m.limit)
 				if v.LastError != "" {
 					err = fmt.Errorf("%w; last error: %s", err, v.LastError)
 				}
