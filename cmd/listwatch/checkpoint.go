@@ -70,8 +70,9 @@ type keeper struct {
 
 	moved map[int][]record.Record // marks of each stream since the last commit, see took
 	begun []record.Record         // the marks of begin
-	late  backlog                 // of --ack, and --checkpoint-policy after-hook
-	acks  *acks                   // of --ack; nil = none
+	lost  losses
+	late  backlog // of --ack, and --checkpoint-policy after-hook
+	acks  *acks   // of --ack; nil = none
 
 	amid   bool // between begin and done
 	commit bool // what begin noted has objects
@@ -157,8 +158,13 @@ func (k *keeper) begin(records []record.Record, prints bool) error {
 		r := &records[i]
 		switch {
 		case r.Mark == record.MarkAt:
+			if k.lost.covers(r.Stream) {
+				continue
+			}
 			k.file.Move(r.Stream, r.At)
 			k.begun = append(k.begun, *r)
+		case r.Mark == record.MarkLost:
+			k.lost.pass(r)
 		case r.Mark == record.MarkListing:
 			k.file.List(r.Stream)
 			k.begun = append(k.begun, *r)
@@ -193,6 +199,7 @@ func (k *keeper) done() error { return k.broken(k.note()) }
 func (k *keeper) note() error {
 	commit, sync := k.commit || k.sync, k.sync
 	k.amid, k.commit, k.sync = false, false, false
+	k.lost.settle()
 	k.remember(commit)
 	if commit {
 		if err := k.file.Commit(); err != nil {

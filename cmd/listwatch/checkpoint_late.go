@@ -137,6 +137,7 @@ func (k *keeper) remember(committed bool) {
 // took notes that the reader has taken these of the records of begin, and then none.
 func (k *keeper) took(records []record.Record) error {
 	k.begun = nil
+	k.lost.back()
 	if err := k.file.Back(); err != nil {
 		return err
 	}

@@ -27,6 +27,13 @@ func (s *stream[T]) restart(cause error) {
 	}
 }
 
+// ahead is called before the list of a server that was restored.
+func (s *stream[T]) ahead(error) {
+	if s.lose != nil {
+		s.lose()
+	}
+}
+
 // causeOf returns why the watch could not resume.
 func causeOf(err error) string {
 	switch {

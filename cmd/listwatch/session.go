@@ -330,6 +330,7 @@ func prepare[T record.Raw](s *session, i int, f *stream[T], give func(record.Rec
 	f.decided = s.output.verdict != nil
 	f.narrowed = !s.flags.selection.Selector.Empty() || !s.flags.selection.FieldsSel.Empty() || !s.output.where.Empty()
 	if s.kept != nil {
+		f.lose = func() { s.lose(i, give) }
 		f.resume(s.kept.states[i], s.flags.checkpointing.file)
 	}
 	return f

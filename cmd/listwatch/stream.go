@@ -77,6 +77,7 @@ type stream[T record.Raw] struct {
 	attempts int                 // that failed since a watch was open
 	broken   bool                // the last watch ended in an error
 	noted    bool                // there is a checkpoint, which gets marks
+	lose     func()              // has the checkpoint forget the revision; nil = there is none
 	resumed  bool                // from what it had
 	maybe    []checkpoint.Object // see reckon
 }
@@ -87,7 +88,7 @@ func newStream[T record.Raw](t target.Target, c client.Collection[codec.Raw], o 
 	s := &stream[T]{Target: t, served: t.Resource, store: cache.NewStore[T](), woken: make(chan struct{}, 1), asRaw: asRaw, partial: opts.Revision != "", from: opts.Revision, began: time.Now()}
 	s.selects(o)
 	s.first = o.byTime(t.Resource)
-	s.opts, s.opts.Trace = opts, watch.Trace{Listed: s.listed, Connected: s.connected, Interrupted: s.interrupted}
+	s.opts, s.opts.Trace = opts, watch.Trace{Listed: s.listed, Connected: s.connected, Interrupted: s.interrupted, Ahead: s.ahead}
 	s.col = client.Collection[T]{Client: c.Client, Labels: c.Labels, Fields: c.Fields, Accept: o.accept(), Query: o.query(s.first)}
 	s.begin()
 	return s

@@ -43,7 +43,7 @@ type Record struct {
 	// Of a run with a checkpoint.
 	Stream int           // the number of its target
 	Mark   Mark          // there is nothing but a mark
-	At     kube.Revision // of markAt
+	At     kube.Revision // of MarkAt; of MarkLost which one it is
 
 	// say, if set, is all there is to the record: something for stderr, in
 	// its place between what stands before and after on stdout.
@@ -117,4 +117,5 @@ const (
 	MarkAt           // all before it is printed, up to record.at
 	MarkListing      // what follows comes in no order of revision
 	MarkSync         // the disk may have it
+	MarkLost         // no revision before it counts: the server was restored
 )
