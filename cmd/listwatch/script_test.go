@@ -245,11 +245,13 @@ func cmdFake(ts *testscript.TestScript, neg bool, args []string) {
 		for _, f := range args[2:] {
 			srv.Put(resources[args[1]], ts.ReadFile(f))
 		}
-	case "many": // RESOURCE N
+	case "many": // RESOURCE N SUFFIX BYTES: of their names, and of what is in them
 		n, err := strconv.Atoi(args[2])
 		ts.Check(err)
+		size, err := strconv.Atoi(args[4])
+		ts.Check(err)
 		for i := range n {
-			srv.Put(resources[args[1]], fmt.Sprintf(`{"metadata":{"namespace":"shop","name":"n%03d"}}`, i))
+			srv.Put(resources[args[1]], fmt.Sprintf(`{"metadata":{"namespace":"shop","name":"n%03d%s","annotations":{"a":%q}}}`, i, args[3], strings.Repeat("x", size)))
 		}
 	case "delete": // RESOURCE NAMESPACE/NAME
 		key, err := kube.ParseKey(args[2])
