@@ -3,6 +3,7 @@ package until
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/listwatch/listwatch/internal/printable"
@@ -50,7 +51,11 @@ func (v *Verdict) lacks(i int) string {
 		return "there are no objects that have one"
 	}
 	if c := &v.conditions[i]; c.rollout {
-		return strings.TrimSuffix(how[slices.Min(not)], "...")
+		why := strings.TrimSuffix(how[slices.Min(not)], "...")
+		if _, name, _ := strings.Cut(slices.Min(not), "/"); !strings.Contains(why, strconv.Quote(name)) {
+			why = printable.Line(slices.Min(not)) + ": " + why
+		}
+		return why
 	}
 	return "not of " + some(not)
 }
