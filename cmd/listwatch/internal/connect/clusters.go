@@ -73,6 +73,7 @@ func (c *Flags) LoadAll(p *cli.Program, t *messages.Writer) ([]Cluster, error) {
 		return nil, exit.Usage("--context names several clusters, and --server, --cluster and --user are of one: give one context, or none of these")
 	}
 	var all []Cluster
+	c.warned = map[string]bool{}
 	for _, name := range c.contexts.names {
 		one := *c
 		one.Opts.Context = name

@@ -30,7 +30,8 @@ type Flags struct {
 
 	cacheDir string
 	contexts contextList
-	HTTP1    bool // use HTTP/1.1 only
+	HTTP1    bool            // use HTTP/1.1 only
+	warned   map[string]bool // of several contexts: what is said of their common files; nil = one context
 }
 
 func (c *Flags) Register(f *pflag.FlagSet) {
@@ -70,7 +71,12 @@ func (c *Flags) Load(p *cli.Program, t *messages.Writer) (*client.Client, *confi
 		return nil, nil, err
 	}
 	for _, w := range cfg.Warnings {
-		t.Note("warning: " + w)
+		if !c.warned[w] {
+			t.Note("warning: " + w)
+		}
+		if c.warned != nil {
+			c.warned[w] = true
+		}
 	}
 	cl, err := c.Dial(cfg, t)
 	return cl, cfg, err
