@@ -108,7 +108,7 @@ func (s *session) run(ctx context.Context, p *cli.Program) (err error) {
 			return err
 		}
 	}
-	pr := &printer{output: s.output, w: s.monitor.Count(inTime(outer, ctx, s.lines(p.Stdout))), done: ctx.Done(), stop: cancel, errs: func(err error) { s.talk.EachNote(err.Error(), "not printed") }}
+	pr := &printer{output: s.output, w: s.monitor.Count(s.inTime(outer, ctx, s.lines(p.Stdout))), done: ctx.Done(), stop: cancel, errs: func(err error) { s.talk.EachNote(err.Error(), "not printed") }}
 	if s.kept != nil {
 		s.kept.states = nil // the streams have them
 		pr.keeper = s.kept

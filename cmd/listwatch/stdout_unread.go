@@ -27,7 +27,10 @@ type timely struct {
 // inTime returns w for a run that ends at a time: where --timeout of whole, the context of all
 // of the run, is over, or where --max-staleness is the cause of ctx. Other ends wait for the
 // reader, who may be a person with a pager.
-func inTime(whole, ctx context.Context, w io.Writer) *timely {
+func (s *session) inTime(whole, ctx context.Context, w io.Writer) io.Writer {
+	if s.flags.timeout <= 0 && !s.monitor.Ends() {
+		return w
+	}
 	over, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	context.AfterFunc(whole, func() {
 		if err := context.Cause(whole); errors.Is(err, exit.ErrTimedOut) {

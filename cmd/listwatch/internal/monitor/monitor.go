@@ -120,13 +120,16 @@ func (m *Monitor) states() []*State {
 	return m.streams
 }
 
+// Ends reports whether Watchdog may end the run.
+func (m *Monitor) Ends() bool { return m != nil && m.end }
+
 // ErrStale is why Watchdog ends a run.
 var ErrStale = errors.New("no contact")
 
 // Watchdog returns an error when a stream was silent for too long, if the flags ask for
 // that, and nil when ctx is done.
 func (m *Monitor) Watchdog(ctx context.Context) error {
-	if m == nil || !m.end {
+	if !m.Ends() {
 		return nil
 	}
 	tick := time.NewTicker(min(max(m.limit/20, 10*time.Millisecond), time.Second))
