@@ -32,29 +32,33 @@ func TestRestoredServerWithAReleasedLease(t *testing.T) {
 }
 
 // TestRingOfARestoredServerWithFreeSlots: a member that has seen their owner in the lost
-// history waits until it must have stopped.
+// history waits until it must have stopped, which is after the longest Duration.
 func TestRingOfARestoredServerWithFreeSlots(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCircle(t)
-		a := c.join("a", 0, true)
-		pass(5 * time.Second)
-		c.balanced(1)
-		a.cancel()
-		<-a.done
-		backup := c.srv.Revision() // no slot has an owner
-		b := c.join("b", 0, false)
-		pass(5 * time.Second)
-		c.join("d", 0, false)
-		pass(20 * time.Second)
-		c.balanced(2)
-		b.link.set(severed)
-		c.srv.RestoreTo(backup)
-		c.mu.Lock()
-		c.tokens = [256]kube.Revision{} // they go back with the server
-		c.mu.Unlock()
-		pass(time.Minute)
-		b.link.set(fair)
-		pass(40 * time.Second)
-		c.balanced(2)
-	})
+	for _, o := range []lease.Options{{}, {Duration: time.Minute, RenewDeadline: 50 * time.Second}} {
+		t.Run(o.Duration.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCircle(t)
+				a := c.join("a", 0, true)
+				pass(5 * time.Second)
+				c.balanced(1)
+				a.cancel()
+				<-a.done
+				backup := c.srv.Revision() // no slot has an owner
+				b := c.joinWith("b", 0, o)
+				pass(5 * time.Second)
+				c.join("d", 0, false)
+				pass(20 * time.Second)
+				c.balanced(2)
+				b.link.set(severed)
+				c.srv.RestoreTo(backup)
+				c.mu.Lock()
+				c.tokens = [256]kube.Revision{} // they go back with the server
+				c.mu.Unlock()
+				pass(2 * time.Minute)
+				b.link.set(fair)
+				pass(40 * time.Second)
+				c.balanced(2)
+			})
+		})
+	}
 }

@@ -58,7 +58,7 @@ func NewRing(c *client.Client, k kube.Key, o Options) (*Ring, error) {
 	if len(k.Name) > 63 {
 		return nil, fmt.Errorf("ring %s: the name is the value of a label, and must not be longer than 63 characters", k)
 	}
-	return &Ring{client: c, key: k, options: e.options, log: e.log, report: e}, nil
+	return &Ring{client: c, key: k, options: e.options, log: e.log, report: e, history: history{seen: make(map[string]sighting)}}, nil
 }
 
 // Ready is for a readiness probe: it fails while the server refuses requests for the
@@ -143,8 +143,7 @@ type ringMember struct {
 	*Ring
 	apply   func(context.Context, Share) error
 	wire    *ringWire
-	name    string // of its Lease
-	seen    map[string]sighting
+	name    string    // of its Lease
 	missing time.Time // since when there was no table; zero = there is one
 
 	own   object    // its Lease
@@ -163,7 +162,7 @@ type ringMember struct {
 
 func (r *Ring) member(apply func(context.Context, Share) error) *ringMember {
 	name := r.key.Name + "-" + strings.ToLower(rand.Text()[:12])
-	return &ringMember{Ring: r, apply: apply, wire: newRingWire(r, name), name: name, seen: make(map[string]sighting)}
+	return &ringMember{Ring: r, apply: apply, wire: newRingWire(r, name), name: name}
 }
 
 // run returns ErrLost if the slots were lost, nil if they were released because ctx was done,

@@ -15,9 +15,10 @@ type sighting struct {
 	lasts time.Duration
 }
 
-// history is what a Ring knows of the revisions of its table.
+// history is what a Ring knows of its Leases, also of the time before it joined again.
 type history struct {
-	latest  kube.Revision // "" = there was no table
+	seen    map[string]sighting
+	latest  kube.Revision // of the table; "" = there was none
 	doubted time.Time     // until then, slots without an owner may have one
 }
 
