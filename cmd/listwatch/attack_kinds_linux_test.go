@@ -201,7 +201,7 @@ var attacks = []attack{
 	{name: "the error of a watch without end", args: watching("name"), watch: inside(`{"type":"ERROR","object":{"kind":"Status","message":"`, "x", "")},
 	{name: "the continue token of a list without end", says: "list metadata above the limit of 1048576 bytes", ends: true, args: listingAs("name"), list: inside(`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7","continue":"`, "x", `"},"items":[]}`)},
 	{name: "column definitions without end", says: "column definitions above the limit of 1048576 bytes", ends: true, args: listingAs("wide"), list: inside(`{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"7"},"columnDefinitions":[{"name":"`, "x", `"}],"rows":[]}`)},
-	{name: "errors of a watch, of 2 MB", says: "an ERROR of 2097", ends: true, args: watching("name", "--max-failures", "3"), watch: func(s *sender) {
+	{name: "errors of a watch, of 2 MB", says: "an ERROR of 2097", ends: true, args: watching("name", "--max-failures", "1"), watch: func(s *sender) {
 		s.put(`{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","code":500,"message":"` + strings.Repeat("x", 2<<20) + `"}}` + "\n")
 	}},
 	{name: "names of 2 MB", says: "at most 1024 are allowed", ends: true, args: listingAs("name"), list: atMost(12<<20, func(s *sender) {
