@@ -145,7 +145,12 @@ func (a *admitting) call(mutates bool, webhooks []*webhook.Webhook) *kube.Status
 	}
 	s := a.c.srv
 	namespace := func(name string) []byte { return s.Get(kube.Namespaces, kube.Key{Name: name}) }
-	return webhook.Call(a.c.ctx, webhooks, (*webhook.Write)(a.Admission), s.store.NewUID, namespace, mutates)
+	options := any(a.c.deletion)
+	if a.c.deletion == nil {
+		options = webhook.OptionsOf(a.Operation, a.c.r.URL.Query())
+	}
+	c := webhook.Caller{User: s.userInfo(a.c.r), Options: options, ID: s.store.NewUID, Namespace: namespace}
+	return c.Call(a.c.ctx, webhooks, (*webhook.Write)(a.Admission), mutates)
 }
 
 // readmit decodes the object that hooks have changed. As in the object of a client, a

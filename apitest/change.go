@@ -2,6 +2,7 @@ package apitest
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
@@ -29,11 +30,18 @@ type change struct {
 	hides    bool // what is written is shown differently: see object.hidden
 	counted  bool // it counts as a new generation, although the object does not show it
 	user     string
-	agent    string // User-Agent
+	r        *http.Request
+	deletion *deleteOptions // of a DELETE
+	agent    string         // User-Agent
 	warnings []string
 	causes   []kube.StatusCause // further errors, besides those of validation
 	sent     map[string]any     // the object in the version in which it was written; nil if that is the stored version
 	doubled  []string           // errors about duplicate fields of a patch
+}
+
+// change begins a change by x.
+func (s *Server) change(x *Exchange, opts writeOptions, m mode) *change {
+	return &change{srv: s, ctx: x.r.Context(), target: x.target, options: opts, user: s.username(x.r), r: x.r, agent: x.r.UserAgent(), mode: m}
 }
 
 // mode is what must exist for a change.

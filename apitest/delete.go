@@ -12,26 +12,27 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/store"
 	"github.com/listwatch/listwatch/apitest/internal/view"
+	"github.com/listwatch/listwatch/apitest/internal/webhook"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
 // deleteOptions is the body of a DELETE.
 type deleteOptions struct {
-	Kind              string         `json:"kind"`
-	APIVersion        string         `json:"apiVersion"`
-	Preconditions     *preconditions `json:"preconditions"`
-	DryRun            []string       `json:"dryRun"`
-	PropagationPolicy *string        `json:"propagationPolicy"`
-	OrphanDependents  *bool          `json:"orphanDependents"`
-	GracePeriod       *int64         `json:"gracePeriodSeconds"`
-	Unreadable        *bool          `json:"ignoreStoreReadErrorWithClusterBreakingPotential"`
+	Kind              string         `json:"kind,omitempty"`
+	APIVersion        string         `json:"apiVersion,omitempty"`
+	Preconditions     *preconditions `json:"preconditions,omitempty"`
+	DryRun            []string       `json:"dryRun,omitempty"`
+	PropagationPolicy *string        `json:"propagationPolicy,omitempty"`
+	OrphanDependents  *bool          `json:"orphanDependents,omitempty"`
+	GracePeriod       *int64         `json:"gracePeriodSeconds,omitempty"`
+	Unreadable        *bool          `json:"ignoreStoreReadErrorWithClusterBreakingPotential,omitempty"`
 }
 
 // preconditions must hold for an object to be deleted.
 type preconditions struct {
-	UID             *string `json:"uid"`
-	ResourceVersion *string `json:"resourceVersion"`
+	UID             *string `json:"uid,omitempty"`
+	ResourceVersion *string `json:"resourceVersion,omitempty"`
 }
 
 // fromQuery reads the options in the query if there is no body; the revision of a list
@@ -128,7 +129,9 @@ func (s *Server) delete(x *Exchange, w http.ResponseWriter, v *view.View) *kube.
 		return st
 	}
 	res, key := x.target.res, x.target.key
-	c := &change{srv: s, ctx: x.r.Context(), target: x.target, user: s.username(x.r), options: writeOptions{verb: "delete", dry: d.Dry}}
+	c := s.change(x, writeOptions{verb: "delete", dry: d.Dry}, updates)
+	c.deletion = &opts
+	c.deletion.Kind, c.deletion.APIVersion = "DeleteOptions", webhook.OptionsVersion
 	last, kept, st := c.remove(opts, d)
 	c.warn(w)
 	if st != nil {

@@ -33,7 +33,7 @@ func (s *Server) patch(x *Exchange, w http.ResponseWriter, v *view.View) *kube.S
 	if typ != wire.TypeApply && !json.Valid(p.json) {
 		return wire.BadRequest("invalid JSON patch")
 	}
-	c := &change{srv: s, ctx: x.r.Context(), target: x.target, options: opts, user: s.username(x.r), agent: x.r.UserAgent(), mode: updates}
+	c := s.change(x, opts, updates)
 	c.next = func(old *object.Object) (*object.Object, *kube.Status) { return c.patched(old, typ, p.json) }
 	if typ == wire.TypeApply {
 		if c.mode = upserts; x.target.sub != "" {

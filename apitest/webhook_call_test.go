@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +22,7 @@ type hookServer struct {
 	mu sync.Mutex
 
 	asked   map[string][]map[string]any                            // AdmissionReview.request, by path
+	query   string                                                 // of the last call
 	answers map[string]func(request map[string]any) (response any) // by path; default: allowed
 }
 
@@ -37,6 +39,7 @@ func (h *hookServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.t.Error(err)
 	}
 	h.mu.Lock()
+	h.query = r.URL.RawQuery
 	h.asked[r.URL.Path] = append(h.asked[r.URL.Path], review.Request)
 	answer := h.answers[r.URL.Path]
 	h.mu.Unlock()
@@ -93,6 +96,59 @@ DELETE /api/v1/namespaces/a/configmaps/x
 }
 
 const aboutConfigMaps = `{"operations":["*"],"apiGroups":[""],"apiVersions":["v1"],"resources":["configmaps"]}`
+
+// TestWebhooksAreToldOfTheRequest: who sent it, with which options, and in which version,
+// as kube-apiserver says it; an apply and a patch have the options of a create or update.
+func TestWebhooksAreToldOfTheRequest(t *testing.T) {
+	srv, h := apitest.New(t), newHookServer(t)
+	h.configure(srv, "Validating", "/v", aboutConfigMaps+`,{"operations":["*"],"apiGroups":["apps"],"apiVersions":["v1"],"resources":["deployments/status"]}`, `,"timeoutSeconds":7`)
+	for _, test := range []struct{ request, options string }{
+		{"POST %s?fieldManager=m&dryRun=All&fieldValidation=Strict {\"metadata\":{\"name\":\"x\"}}\n201",
+			`{"kind":"CreateOptions","apiVersion":"meta.k8s.io/v1","dryRun":["All"],"fieldManager":"m","fieldValidation":"Strict"}`},
+		{"> Content-Type: application/apply-patch+yaml\nPATCH %s/x?fieldManager=m&force=true {\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"x\"},\"data\":{\"a\":\"b\"}}\n201",
+			`{"kind":"CreateOptions","apiVersion":"meta.k8s.io/v1","fieldManager":"m"}`},
+		{"> Content-Type: application/merge-patch+json\nPATCH %s/x {\"data\":{\"a\":\"c\"}}\n200", `{"kind":"UpdateOptions","apiVersion":"meta.k8s.io/v1"}`},
+		{"DELETE %s/x?gracePeriodSeconds=3&propagationPolicy=Background&dryRun=All\n200",
+			`{"kind":"DeleteOptions","apiVersion":"meta.k8s.io/v1","gracePeriodSeconds":3,"propagationPolicy":"Background","dryRun":["All"]}`},
+		{"DELETE %s/x {\"kind\":\"DeleteOptions\",\"apiVersion\":\"v1\",\"orphanDependents\":true}\n200",
+			`{"kind":"DeleteOptions","apiVersion":"meta.k8s.io/v1","orphanDependents":true}`},
+	} {
+		who := "\n> Impersonate-User: jane\n> Impersonate-Group: devs\n> Impersonate-Uid: u1\n"
+		playWritesOn(t, srv, who+fmt.Sprintf(test.request, "/api/v1/namespaces/a/configmaps")+"\n")
+		asked := h.take("/v")
+		if len(asked) != 1 {
+			t.Fatalf("%s: it was asked %d times", test.request, len(asked))
+		}
+		for name, want := range map[string]string{
+			"options":         test.options,
+			"userInfo":        `{"username":"jane","groups":["devs","system:authenticated"],"uid":"u1"}`,
+			"requestKind":     `{"group":"","version":"v1","kind":"ConfigMap"}`,
+			"requestResource": `{"group":"","version":"v1","resource":"configmaps"}`,
+		} {
+			var v any
+			if err := json.Unmarshal([]byte(want), &v); err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(asked[0][name], v) {
+				t.Errorf("%s: %s is %v, want %v", test.request, name, asked[0][name], v)
+			}
+		}
+	}
+	if h.query != "timeout=7s" {
+		t.Errorf("the query is %q", h.query)
+	}
+	playWritesOn(t, srv, `
+POST /apis/apps/v1/namespaces/a/deployments {"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}
+201
+
+> Content-Type: application/merge-patch+json
+PATCH /apis/apps/v1/namespaces/a/deployments/d/status {"status":{"observedGeneration":1}}
+200
+`)
+	if asked := h.take("/v"); len(asked) != 1 || asked[0]["requestSubResource"] != "status" || asked[0]["subResource"] != "status" {
+		t.Errorf("it was asked about %v", asked)
+	}
+}
 
 // TestWebhookAnswers: what kube-apiserver makes of them.
 func TestWebhookAnswers(t *testing.T) {

@@ -24,7 +24,7 @@ func (s *Server) create(x *Exchange, w http.ResponseWriter, v *view.View) *kube.
 	if st != nil {
 		return st
 	}
-	c := &change{srv: s, ctx: x.r.Context(), target: x.target, options: opts, user: s.username(x.r), agent: x.r.UserAgent(), mode: creates}
+	c := s.change(x, opts, creates)
 	c.next = func(*object.Object) (*object.Object, *kube.Status) { return c.decode(b) }
 	return c.answer(w, v, http.StatusCreated)
 }
@@ -38,7 +38,7 @@ func (s *Server) update(x *Exchange, w http.ResponseWriter, v *view.View) *kube.
 	if st != nil {
 		return st
 	}
-	c := &change{srv: s, ctx: x.r.Context(), target: x.target, options: opts, user: s.username(x.r), agent: x.r.UserAgent(), mode: updates}
+	c := s.change(x, opts, updates)
 	if x.target.sub == "scale" {
 		c.next = func(old *object.Object) (*object.Object, *kube.Status) { return c.scaled(old, b.json) }
 		return c.answer(w, v, http.StatusOK)

@@ -26,6 +26,7 @@ func (h *Webhook) url() (*url.URL, error) {
 	if err != nil || u.Scheme != "https" || u.Host == "" {
 		return nil, errors.New("its clientConfig has no url of the form https://host[/path]")
 	}
+	u.RawQuery = url.Values{"timeout": {h.timeout().String()}}.Encode()
 	return u, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -161,12 +162,16 @@ type admissionRequest struct {
 	Name        string           `json:"name,omitempty"`
 	Namespace   string           `json:"namespace,omitempty"`
 	Operation   string           `json:"operation"`
-	UserInfo    struct {
-		Username string `json:"username"`
-	} `json:"userInfo"`
+
+	RequestKind        groupVersionKind `json:"requestKind"`
+	RequestResource    groupVersionRes  `json:"requestResource"`
+	RequestSubResource string           `json:"requestSubResource,omitempty"`
+
+	UserInfo  any             `json:"userInfo"`
 	Object    json.RawMessage `json:"object"`
 	OldObject json.RawMessage `json:"oldObject"`
 	DryRun    bool            `json:"dryRun"`
+	Options   any             `json:"options"`
 }
 
 type groupVersionKind struct {
@@ -180,6 +185,28 @@ type groupVersionRes struct {
 	Version  string `json:"version"`
 	Resource string `json:"resource"`
 }
+
+// Options are CreateOptions or UpdateOptions.
+type Options struct {
+	Kind            string   `json:"kind"`
+	APIVersion      string   `json:"apiVersion"`
+	DryRun          []string `json:"dryRun,omitempty"`
+	FieldManager    string   `json:"fieldManager,omitempty"`
+	FieldValidation string   `json:"fieldValidation,omitempty"`
+}
+
+// OptionsOf returns the options in the query of a create, an update, or a patch, which is
+// one of both.
+func OptionsOf(operation string, q url.Values) Options {
+	kind := "UpdateOptions"
+	if operation == "CREATE" {
+		kind = "CreateOptions"
+	}
+	return Options{kind, OptionsVersion, q["dryRun"], q.Get("fieldManager"), q.Get("fieldValidation")}
+}
+
+// OptionsVersion is the apiVersion of options.
+const OptionsVersion = "meta.k8s.io/v1"
 
 type admissionResponse struct {
 	UID     string `json:"uid"`
@@ -202,17 +229,24 @@ type admissionReview struct {
 	Response   *admissionResponse `json:"response,omitempty"`
 }
 
+// Caller calls the webhooks for a write.
+type Caller struct {
+	User      any                      // UserInfo
+	Options   any                      // CreateOptions, UpdateOptions or DeleteOptions
+	ID        func() string            // returns the UID of a request
+	Namespace func(name string) []byte // returns a Namespace, nil if it does not exist
+}
+
 // Call calls the webhooks for a, in their order, and lets those that mutate change it:
-// after a change, earlier ones with the policy IfNeeded are called again, once. id returns
-// the UID of a request, and namespace returns a Namespace, nil if it does not exist.
-func Call(ctx context.Context, hooks []*Webhook, a *Write, id func() string, namespace func(name string) []byte, mutates bool) *kube.Status {
+// after a change, earlier ones with the policy IfNeeded are called again, once.
+func (c *Caller) Call(ctx context.Context, hooks []*Webhook, a *Write, mutates bool) *kube.Status {
 	var ran, again []*Webhook // those with the policy, since the last change and before
 	for _, h := range hooks {
-		if !h.selects(a, namespace) {
+		if !h.selects(a, c.Namespace) {
 			continue
 		}
 		before := a.Object
-		if st := h.call(ctx, a, id(), mutates); st != nil {
+		if st := c.call(ctx, h, a, mutates); st != nil {
 			return st
 		}
 		if !same(before, a.Object) {
@@ -223,10 +257,10 @@ func Call(ctx context.Context, hooks []*Webhook, a *Write, id func() string, nam
 		}
 	}
 	for _, h := range again {
-		if !h.selects(a, namespace) {
+		if !h.selects(a, c.Namespace) {
 			continue
 		}
-		if st := h.call(ctx, a, id(), mutates); st != nil {
+		if st := c.call(ctx, h, a, mutates); st != nil {
 			return st
 		}
 	}
@@ -239,11 +273,11 @@ func same(a, b []byte) bool {
 }
 
 // call calls h for a, and lets it change a if it mutates.
-func (h *Webhook) call(ctx context.Context, a *Write, id string, mutates bool) *kube.Status {
+func (c *Caller) call(ctx context.Context, h *Webhook, a *Write, mutates bool) *kube.Status {
 	if a.DryRun && h.SideEffects != "None" && h.SideEffects != "NoneOnDryRun" {
 		return wire.BadRequest("admission webhook %q does not support dry run", h.Name)
 	}
-	answer, err := h.ask(ctx, a, id)
+	answer, err := c.ask(ctx, h, a)
 	if err != nil {
 		err = fmt.Errorf("failed to call webhook: %w", err)
 	} else if err = answer.check(mutates); err != nil {
@@ -300,15 +334,16 @@ func denied(h *Webhook, r *admissionResponse) *kube.Status {
 	return st
 }
 
-func (h *Webhook) ask(ctx context.Context, a *Write, id string) (*admissionResponse, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(cmp.Or(h.TimeoutSeconds, 10))*time.Second)
+func (c *Caller) ask(ctx context.Context, h *Webhook, a *Write) (*admissionResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, h.timeout())
 	defer cancel()
-	res := a.Resource
+	id, res := c.ID(), a.Resource
 	ask := admissionReview{Kind: "AdmissionReview", APIVersion: "admission.k8s.io/v1", Request: &admissionRequest{
 		UID: id, Kind: groupVersionKind{res.Group, res.Version, res.Kind}, Resource: groupVersionRes{res.Group, res.Version, res.Plural},
 		SubResource: a.Subresource, Name: a.Key.Name, Namespace: a.Key.Namespace, Operation: a.Operation,
+		RequestKind: groupVersionKind{res.Group, res.Version, res.Kind}, RequestResource: groupVersionRes{res.Group, res.Version, res.Plural},
+		RequestSubResource: a.Subresource, UserInfo: c.User, Options: c.Options,
 		Object: a.Object, OldObject: a.Old, DryRun: a.DryRun}}
-	ask.Request.UserInfo.Username = a.User
 	if a.Object == nil {
 		ask.Request.Object = json.RawMessage("null")
 	}
@@ -327,6 +362,11 @@ func (h *Webhook) ask(ctx context.Context, a *Write, id string) (*admissionRespo
 		return nil, fmt.Errorf("its answer has no response, or one to another request")
 	}
 	return review.Response, nil
+}
+
+// timeout is how long h may take.
+func (h *Webhook) timeout() time.Duration {
+	return time.Duration(cmp.Or(h.TimeoutSeconds, 10)) * time.Second
 }
 
 func joined(list []string) string { return strings.Join(list, ",") }
