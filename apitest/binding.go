@@ -135,7 +135,7 @@ func readAction(x *Exchange, kind, apiVersion string, v any) (opts writeOptions,
 	}
 	var head struct{ Kind, APIVersion string }
 	if err := json.Unmarshal(p.json, &head); err != nil {
-		return opts, wire.BadRequest("the object provided is unrecognized (must be of type %s): couldn't get version/kind; json parse error: %v (%s)", kind, err, summary(p.json))
+		return opts, wire.BadRequest("the object provided is unrecognized (must be of type %s): couldn't get version/kind; json parse error: %v (%s)", kind, err, wire.Summary(p.json))
 	}
 	version := apiVersion[len(apiVersion)-2:]
 	switch {

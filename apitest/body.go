@@ -44,7 +44,7 @@ func readBody(x *Exchange, accepted ...string) (p payload, st *kube.Status) {
 		if p.json, p.twice, err = wire.FromYAML(b); err != nil && p.typ == wire.TypeApply {
 			return p, wire.BadRequest("error encoding patch: %v", err)
 		} else if err != nil {
-			return p, wire.BadRequest("the object provided is unrecognized (must be of type %s): %v (%s)", x.target.res.Kind, err, summary(b))
+			return p, wire.BadRequest("the object provided is unrecognized (must be of type %s): %v (%s)", x.target.res.Kind, err, wire.Summary(b))
 		}
 	}
 	if p.typ == protojson.MediaType && len(b) > 0 {
@@ -90,7 +90,7 @@ func protobufToJSON(t target, b []byte) ([]byte, *kube.Status) {
 	case deletes:
 		return nil, wire.BadRequest("%v", err)
 	case kind == "" && !bytes.HasPrefix(b, []byte("k8s\x00")):
-		return nil, wire.BadRequest("the object provided is unrecognized (must be of type %s): provided data does not appear to be a protobuf message, expected prefix [107 56 115 0] (%s)", t.res.Kind, summary(b))
+		return nil, wire.BadRequest("the object provided is unrecognized (must be of type %s): provided data does not appear to be a protobuf message, expected prefix [107 56 115 0] (%s)", t.res.Kind, wire.Summary(b))
 	case kind == "":
 		return nil, wire.BadRequest("the object provided is unrecognized (must be of type %s): %v", t.res.Kind, err)
 	}

@@ -53,7 +53,7 @@ func (c *change) part(old, o *object.Object) (causes []kube.StatusCause) {
 		}
 		pods.RefuseEphemeral(&r, is, live)
 	case kinds.Resize:
-		resized(is, next)
+		pods.Resize(is, next)
 		pods.RefuseResized(&r, is, live)
 	case kinds.Approval:
 		is["conditions"] = next["conditions"]
@@ -66,19 +66,6 @@ func (c *change) part(old, o *object.Object) (causes []kube.StatusCause) {
 		o.SetField(field, b, true)
 	}
 	return r.Causes
-}
-
-// resized sets the resources of spec's containers to those of sent.
-func resized(spec, sent map[string]any) {
-	for _, list := range pods.ContainerLists[:2] {
-		for c := range rules.ObjectsAt(spec, list) {
-			for s := range rules.ObjectsAt(sent, list) {
-				if s["name"] == c["name"] {
-					c["resources"] = schema.Copy(s["resources"])
-				}
-			}
-		}
-	}
 }
 
 // stamp sets missing times of conditions.

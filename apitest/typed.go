@@ -3,7 +3,6 @@ package apitest
 import (
 	"bytes"
 	"cmp"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,12 +28,12 @@ func (c *change) decode(p payload) (*object.Object, *kube.Status) {
 		b = []byte("{}")
 	}
 	v, strict, wrong := c.target.form.Type().Read(b)
-	head, err := headOf(v, b, wrong == nil && len(strict) == 0)
+	head, err := wire.HeadOf(v, b, wrong == nil && len(strict) == 0)
 	if err != nil && c.options.verb == "patch" {
 		return nil, badPatch(b, fmt.Errorf("couldn't get version/kind; json parse error: %v", err))
 	}
 	if err != nil {
-		return nil, wire.BadRequest("the object provided is unrecognized (must be of type %s): couldn't get version/kind; json parse error: %v (%s)", info.Kind, err, summary(b))
+		return nil, wire.BadRequest("the object provided is unrecognized (must be of type %s): couldn't get version/kind; json parse error: %v (%s)", info.Kind, err, wire.Summary(b))
 	}
 	if st := c.mismatch(head, b); st != nil {
 		return nil, st
@@ -76,7 +75,7 @@ func (c *change) decode(p payload) (*object.Object, *kube.Status) {
 }
 
 // mismatch refuses an object, b, that has not the kind and version of the URL.
-func (c *change) mismatch(head head, b []byte) *kube.Status {
+func (c *change) mismatch(head wire.Head, b []byte) *kube.Status {
 	info := c.target.info
 	if st := unregistered(info, head.APIVersion, head.Kind, b); st != nil && c.options.verb == "patch" {
 		return badPatch(b, st)
@@ -91,7 +90,7 @@ func (c *change) mismatch(head head, b []byte) *kube.Status {
 		return wire.BadRequest("%s in version %q cannot be handled as a %s: %v", head.Kind, info.Version, info.Kind, err)
 	}
 	if !info.BuiltIn && head.Kind != "" && head.Kind != info.Kind {
-		return wire.Invalid(info.Group, head.Kind, nameIn(b), kube.StatusCause{Reason: "FieldValueInvalid",
+		return wire.Invalid(info.Group, head.Kind, wire.NameIn(b), kube.StatusCause{Reason: "FieldValueInvalid",
 			Message: fmt.Sprintf("Invalid value: %q: must be %s", head.Kind, info.Kind), Field: "kind"})
 	}
 	if !info.BuiltIn && head.Kind == "" {
@@ -102,40 +101,20 @@ func (c *change) mismatch(head head, b []byte) *kube.Status {
 		if c.options.validation == "Ignore" { // kube-apiserver uses another decoder, which has set defaults by then
 			return wire.BadRequest("%s in version %q cannot be handled as a %s: %s", info.Kind, c.target.form.Version, info.Kind, missing)
 		}
-		return wire.BadRequest("the object provided is unrecognized (must be of type %s): %v (%s)", info.Kind, missing, summary(b))
+		return wire.BadRequest("the object provided is unrecognized (must be of type %s): %v (%s)", info.Kind, missing, wire.Summary(b))
 	}
 	if want := c.target.form.APIVersion(); !info.BuiltIn && head.APIVersion != want && c.options.verb == "patch" {
 		group, _, ok := strings.Cut(head.APIVersion, "/")
 		if !ok {
 			group = ""
 		}
-		return wire.Invalid(group, head.Kind, nameIn(b), kube.StatusCause{Reason: "FieldValueInvalid",
+		return wire.Invalid(group, head.Kind, wire.NameIn(b), kube.StatusCause{Reason: "FieldValueInvalid",
 			Message: fmt.Sprintf("Invalid value: %q: must be %s", head.APIVersion, want), Field: "apiVersion"})
 	}
 	if !info.BuiltIn && head.APIVersion != c.target.form.APIVersion() {
 		return wire.BadRequest("the API version in the data (%s) does not match the expected API version (%s)", head.APIVersion, c.target.form.APIVersion())
 	}
 	return nil
-}
-
-// head is the identity of an object.
-type head = struct { // without a name, for quotes in errors
-	APIVersion string `json:"apiVersion,omitempty"`
-	Kind       string `json:"kind,omitempty"`
-}
-
-// headOf returns the head of b for quotes in errors. v is the decoded b, and plain
-// means that it is complete.
-func headOf(v map[string]any, b []byte, plain bool) (h head, err error) {
-	version, kind := v["apiVersion"], v["kind"]
-	h.APIVersion, _ = version.(string)
-	h.Kind, _ = kind.(string)
-	if plain && (version == nil || h.APIVersion != "") && (kind == nil || h.Kind != "") {
-		return h, nil
-	}
-	h = head{}
-	err = json.Unmarshal(b, &h)
-	return h, err
 }
 
 // named is decodeNamed for the encoding of v.
@@ -184,7 +163,7 @@ func oneLine(twice []string, validation string) []string {
 
 // decodeNamed is decodeObject, but the object must have the name that it is written to.
 func (c *change) decodeNamed(b []byte) (*object.Object, *kube.Status) {
-	if name := c.target.key.Name; name != "" && nameIn(b) == "" {
+	if name := c.target.key.Name; name != "" && wire.NameIn(b) == "" {
 		return nil, wire.BadRequest("the name of the object (%s based on URL) was undeterminable: name must be provided", name)
 	}
 	o, st := decodeObject(c.target, b)
@@ -199,13 +178,6 @@ func (c *change) decodeNamed(b []byte) (*object.Object, *kube.Status) {
 	return o, st
 }
 
-// nameIn returns metadata.name.
-func nameIn(b []byte) string {
-	var o struct{ Metadata struct{ Name string } }
-	json.Unmarshal(b, &o) // no object has no name
-	return o.Metadata.Name
-}
-
 // unregistered refuses an unknown kind if kube-apiserver requires one of its own.
 func unregistered(info *object.Info, apiVersion, kind string, b []byte) *kube.Status {
 	apiVersion, kind = cmp.Or(apiVersion, info.APIVersion()), cmp.Or(kind, info.Kind)
@@ -215,7 +187,7 @@ func unregistered(info *object.Info, apiVersion, kind string, b []byte) *kube.St
 	}
 	switch {
 	case strings.Contains(version, "/"):
-		return wire.BadRequest("the object provided is unrecognized (must be of type %s): unexpected GroupVersion string: %s (%s)", info.Kind, apiVersion, summary(b))
+		return wire.BadRequest("the object provided is unrecognized (must be of type %s): unexpected GroupVersion string: %s (%s)", info.Kind, apiVersion, wire.Summary(b))
 	case !info.BuiltIn || kind == info.Kind && apiVersion == info.APIVersion():
 		return nil
 	}
@@ -224,24 +196,6 @@ func unregistered(info *object.Info, apiVersion, kind string, b []byte) *kube.St
 	}
 	return wire.BadRequest("%s in version %q cannot be handled as a %s: no kind %q is registered for version %q in scheme \"pkg/runtime/scheme.go:111\"",
 		kind, version, info.Kind, kind, apiVersion)
-}
-
-// summary returns the part of a body that kube-apiserver's errors quote.
-func summary(b []byte) string {
-	const most = 30
-	var text string
-	switch {
-	case len(b) == 0:
-		return "<empty>"
-	case b[0] == '{':
-		text = string(b[:min(len(b), most)])
-	default:
-		text = hex.EncodeToString(b[:min(len(b), most)])
-	}
-	if len(b) > most {
-		text += " ..."
-	}
-	return text
 }
 
 // write returns the writer, for managedFields.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/listwatch/listwatch/apitest/internal/rules"
+	"github.com/listwatch/listwatch/apitest/internal/schema"
 )
 
 // mounts are the volumes that a container may mount, by name.
@@ -328,5 +329,18 @@ func refuseHandler(r *rules.Refusals, path string, h map[string]any) {
 	}
 	if handlers == 0 {
 		r.Required(path, "must specify a handler type")
+	}
+}
+
+// Resize sets the resources of spec's containers to those of sent.
+func Resize(spec, sent map[string]any) {
+	for _, list := range ContainerLists[:2] {
+		for c := range rules.ObjectsAt(spec, list) {
+			for s := range rules.ObjectsAt(sent, list) {
+				if s["name"] == c["name"] {
+					c["resources"] = schema.Copy(s["resources"])
+				}
+			}
+		}
 	}
 }
