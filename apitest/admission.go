@@ -9,6 +9,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/store"
 	"github.com/listwatch/listwatch/apitest/internal/webhook"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
@@ -94,39 +95,49 @@ func (s *Server) admission(c *change, old, o *object.Object) *admitting {
 	return &admitting{a, c, hooks, mutating, validating}
 }
 
-// mutate returns o as the mutating hooks change it.
-func (a *admitting) mutate(o *object.Object) (*object.Object, *kube.Status) {
+// mutate returns o as the mutating hooks change it. They see what was sent, to which
+// the server has added managedFields only.
+func (a *admitting) mutate(old, o *object.Object) (*object.Object, *kube.Status) {
 	if a == nil {
 		return o, nil
 	}
-	a.show(o)
+	if o != nil {
+		seen := a.c.before
+		seen.Meta.ManagedFields = o.Meta.ManagedFields
+		a.show(&seen, seen.Meta.ResourceVersion)
+	}
+	shown := a.Object
 	if st := a.call(true, a.mutating); st != nil || o == nil {
 		a.c.warnings = append(a.c.warnings, a.Warnings...)
 		return nil, st
 	}
-	changed, st := a.c.readmit(o, a.Admission)
-	if st == nil {
-		a.show(changed)
+	if bytes.Equal(shown, a.Object) {
+		return o, nil
 	}
-	return changed, st
+	return a.c.readmit(old, o, a.Object)
 }
 
-// validate calls the validating hooks.
-func (a *admitting) validate() *kube.Status {
+// validate calls the validating hooks for o, which is to be stored in place of old.
+func (a *admitting) validate(old, o *object.Object) *kube.Status {
 	if a == nil {
 		return nil
+	}
+	if o != nil && old != nil {
+		a.show(o, old.Meta.ResourceVersion)
+	} else if o != nil {
+		a.show(o, "")
 	}
 	st := a.call(false, a.validating)
 	a.c.warnings = append(a.c.warnings, a.Warnings...)
 	return st
 }
 
-// show passes o to the hooks.
-func (a *admitting) show(o *object.Object) {
-	if o != nil {
-		a.Key = o.Key
-		a.Object = o.Whole(a.c.target.info).Body
-	}
+// show passes o with a resourceVersion to the hooks.
+func (a *admitting) show(o *object.Object, version string) {
+	rv, _ := store.ParseRevision(version) // it was checked
+	w := *o
+	w.Seal(a.c.target.info, rv)
+	a.Key, a.Object = w.Key, w.Body
 }
 
 // call calls the hooks of one phase, then the webhooks.
@@ -153,13 +164,13 @@ func (a *admitting) call(mutates bool, webhooks []*webhook.Webhook) *kube.Status
 	return c.Call(a.c.ctx, webhooks, (*webhook.Write)(a.Admission), mutates)
 }
 
-// readmit decodes the object that hooks have changed. As in the object of a client, a
-// built-in type has its own fields only, and a value of another type is an error.
-func (c *change) readmit(o *object.Object, a *Admission) (*object.Object, *kube.Status) {
+// readmit returns the object to store in place of old if hooks have changed o to body. As
+// in the object of a client, a built-in type has its own fields only, and a value of
+// another type is an error; fields that the write may not change are as before.
+func (c *change) readmit(old, o *object.Object, body []byte) (*object.Object, *kube.Status) {
 	t := c.target
 	t.key = o.Key
-	body := a.Object
-	if t.info.BuiltIn && !bytes.Equal(body, o.Whole(t.info).Body) {
+	if t.info.BuiltIn {
 		v, strict, err := t.info.Type().Read(body)
 		if err != nil {
 			return nil, wire.Internal(err.Error())
@@ -173,11 +184,14 @@ func (c *change) readmit(o *object.Object, a *Admission) (*object.Object, *kube.
 		return nil, st
 	}
 	m := &changed.Meta
-	m.UID, m.CreationTimestamp, m.DeletionTimestamp = o.Meta.UID, o.Meta.CreationTimestamp, o.Meta.DeletionTimestamp
-	m.Generation, m.GenerateName, m.ResourceVersion = o.Meta.Generation, o.Meta.GenerateName, o.Meta.ResourceVersion
-	m.DeletionGracePeriodSeconds = o.Meta.DeletionGracePeriodSeconds
-	changed.Key = o.Key
-	return changed, nil
+	m.UID, m.Generation, m.GenerateName, m.ResourceVersion = "", o.Meta.Generation, o.Meta.GenerateName, o.Meta.ResourceVersion
+	if old != nil {
+		st = c.prepareUpdate(old, changed)
+	} else {
+		st = c.prepareCreate(changed)
+	}
+	m.UID, m.CreationTimestamp, m.ManagedFields = o.Meta.UID, o.Meta.CreationTimestamp, o.Meta.ManagedFields
+	return changed, st
 }
 
 // admits reports whether m selects a.

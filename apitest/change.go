@@ -32,6 +32,8 @@ type change struct {
 	user     string
 	r        *http.Request
 	deletion *deleteOptions // of a DELETE
+	before   object.Object  // the new object before the server has set its fields
+	noted    bool           // managedFields is set, before admission
 	agent    string         // User-Agent
 	warnings []string
 	causes   []kube.StatusCause // further errors, besides those of validation
@@ -68,6 +70,7 @@ func (c *change) run() (o *object.Object, created bool, st *kube.Status) {
 		if o, st = c.next(old); st != nil {
 			return nil, false, st
 		}
+		c.before = *o
 		if old == nil {
 			st = c.prepareCreate(o)
 		} else {
@@ -100,7 +103,12 @@ func (c *change) current(key kube.Key) *object.Object {
 // finish applies admission and the schema. It returns the object to store.
 func (c *change) finish(old, o *object.Object) (*object.Object, *kube.Status) {
 	hooks := c.srv.admission(c, old, o)
-	o, st := hooks.mutate(o)
+	if c.noted = false; hooks != nil && c.tracks() { // the changes of hooks belong to nobody
+		next, live := c.values(old, o)
+		c.own(old, o, next, live)
+		c.noted = true
+	}
+	o, st := hooks.mutate(old, o)
 	if st != nil {
 		return nil, st
 	}
@@ -122,15 +130,14 @@ func (c *change) finish(old, o *object.Object) (*object.Object, *kube.Status) {
 	if !c.target.info.BuiltIn {
 		c.warnings = append(c.warnings, rules.FinalizerWarnings(old, o)...)
 	}
-	return o, hooks.validate()
+	return o, hooks.validate(old, o)
 }
 
 // applySchema applies the schema. It decodes o once for all steps.
 func (c *change) applySchema(old, o *object.Object) *kube.Status {
 	info := c.target.info
-	kinds.CompleteNode(info.Resource, o)
-	tracked := !c.owned && !c.srv.options.NoManagedFields
-	assigned := info.BuiltIn && (c.target.sub == "" || c.target.sub == "scale")
+	tracked := c.tracks() && !c.noted
+	assigned := c.assigns()
 	named := c.causes
 	if old == nil {
 		named = kinds.NameCauses(info, &o.Meta)
@@ -138,18 +145,7 @@ func (c *change) applySchema(old, o *object.Object) *kube.Status {
 	if !tracked && !assigned && len(info.Schema) == 0 && named == nil && c.target.sub != "status" {
 		return nil
 	}
-	live := map[string]any(nil)
-	if old != nil {
-		live = old.Parts(info)
-		o.Share(old, live, assigned)
-		if info.BuiltIn {
-			kinds.SetDefaults(info.Resource, live) // Put stores objects that may lack them
-		}
-	}
-	next := o.Parts(info)
-	if c.target.sub == "scale" {
-		kinds.SetDefaults(info.Resource, next) // o is what is stored, which may lack them
-	}
+	next, live := c.values(old, o)
 	if !info.BuiltIn {
 		if st := c.check(o, next, live, named); st != nil {
 			return st
@@ -171,6 +167,32 @@ func (c *change) applySchema(old, o *object.Object) *kube.Status {
 		}
 	}
 	return nil
+}
+
+// tracks reports whether c sets managedFields.
+func (c *change) tracks() bool { return !c.owned && !c.srv.options.NoManagedFields }
+
+// assigns reports whether c sets fields of a built-in type that no client owns.
+func (c *change) assigns() bool {
+	return c.target.info.BuiltIn && (c.target.sub == "" || c.target.sub == "scale")
+}
+
+// values returns the values of o and of the stored object.
+func (c *change) values(old, o *object.Object) (next, live map[string]any) {
+	info := c.target.info
+	kinds.CompleteNode(info.Resource, o)
+	if old != nil {
+		live = old.Parts(info)
+		o.Share(old, live, c.assigns())
+		if info.BuiltIn {
+			kinds.SetDefaults(info.Resource, live) // Put stores objects that may lack them
+		}
+	}
+	next = o.Parts(info)
+	if c.target.sub == "scale" {
+		kinds.SetDefaults(info.Resource, next) // o is what is stored, which may lack them
+	}
+	return next, live
 }
 
 // assign sets the fields of o, of a built-in type, that no client owns, and validates

@@ -160,10 +160,10 @@ func (c *change) remove(opts deleteOptions, d store.Deletion) (last *object.Obje
 			return nil, false, st
 		}
 		hooks := c.srv.admission(c, old, nil)
-		if _, st := hooks.mutate(nil); st != nil {
+		if _, st := hooks.mutate(old, nil); st != nil {
 			return nil, false, st
 		}
-		if st := hooks.validate(); st != nil {
+		if st := hooks.validate(old, nil); st != nil {
 			return nil, false, st
 		}
 		s.Lock()

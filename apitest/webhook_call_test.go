@@ -150,6 +150,70 @@ PATCH /apis/apps/v1/namespaces/a/deployments/d/status {"status":{"observedGenera
 	}
 }
 
+// TestMutatingWebhooksSeeWhatWasSent: the server has added nothing but managedFields when
+// they are called, and everything when those are called that validate. What the former
+// change belongs to nobody.
+func TestMutatingWebhooksSeeWhatWasSent(t *testing.T) {
+	srv, h := apitest.New(t), newHookServer(t)
+	h.answers["/m"] = func(request map[string]any) any {
+		return map[string]any{"allowed": true, "patchType": "JSONPatch",
+			"patch": base64.StdEncoding.EncodeToString([]byte(`[{"op":"add","path":"/metadata/labels","value":{"hooked":"yes"}}]`))}
+	}
+	rules := aboutConfigMaps + `,{"operations":["*"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]}` +
+		`,{"operations":["*"],"apiGroups":["certificates.k8s.io"],"apiVersions":["v1"],"resources":["*"]}`
+	h.configure(srv, "Mutating", "/m", rules, "")
+	h.configure(srv, "Validating", "/v", rules, "")
+	const maps, patch = "/api/v1/namespaces/a/configmaps", "\n> Content-Type: application/merge-patch+json\n"
+	for _, test := range []struct{ request, mutating, validating string }{
+		{"\nPOST " + maps + ` {"metadata":{"name":"x"},"data":{"a":"b"}}` + "\n201\n", "name", "name uid creationTimestamp"},
+		{"\nPOST " + maps + ` {"metadata":{"generateName":"y-"},"data":{"a":"b"}}` + "\n201\n", "", "name uid creationTimestamp"},
+		{"\nPUT " + maps + `/x {"metadata":{"name":"x"},"data":{"a":"c"}}` + "\n200\n", "name", "name uid creationTimestamp resourceVersion"},
+		{patch + "PATCH " + maps + `/x {"data":{"a":"d"}}` + "\n200\n", "name uid creationTimestamp resourceVersion", "name uid creationTimestamp resourceVersion"},
+	} {
+		playWritesOn(t, srv, test.request)
+		for path, want := range map[string]string{"/m": test.mutating, "/v": test.validating} {
+			asked := h.take(path)[0]
+			meta := asked["object"].(map[string]any)["metadata"].(map[string]any)
+			var has []string
+			for _, name := range []string{"name", "uid", "creationTimestamp", "resourceVersion"} {
+				if _, ok := meta[name]; ok {
+					has = append(has, name)
+				}
+			}
+			if got := strings.Join(has, " "); got != want {
+				t.Errorf("%s%s has %q, want %q", test.request, path, got, want)
+			}
+			if name, _ := meta["name"].(string); asked["name"] != meta["name"] {
+				t.Errorf("%s%s: the request has the name %v, the object %q", test.request, path, asked["name"], name)
+			}
+			owned := fmt.Sprint(meta["managedFields"])
+			if !strings.Contains(owned, "f:data") || strings.Contains(owned, "f:labels") {
+				t.Errorf("%s%s: managedFields %s", test.request, path, owned)
+			}
+		}
+	}
+	playWritesOn(t, srv, `
+POST /api/v1/namespaces/a/pods {"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]},"status":{"message":"m"}}
+201
+{"metadata":{"labels":{"hooked":"yes"}},"status":{"phase":"Pending","message":null}}
+
+PUT /api/v1/namespaces/a/configmaps/x {"metadata":{"name":"x","resourceVersion":"1"}}
+409
+
+> Impersonate-User: jane
+POST /apis/certificates.k8s.io/v1/certificatesigningrequests {"metadata":{"name":"r"},"spec":{"signerName":"a.b/c","usages":["digital signature"],"request":"LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlIdE1JR1VBZ0VBTURJeEdqQVlCZ05WQkFvVEVYTjVjM1JsYlRwdFlYTjBaWEp6TVJRd0VnWURWUVFERXd0agpiSFZ6ZEdWeUxXRmtNQ293QlFZREsyVndBeUVBCi0tLS0tRU5EIENFUlRJRklDQVRFIFJFUVVFU1QtLS0tLQo="}}
+201
+{"spec":{"username":"jane"},"metadata":{"labels":{"hooked":"yes"}}}
+`)
+	first := h.take("/m")[0]["object"].(map[string]any)
+	if status := fmt.Sprint(first["status"]); status != "map[message:m]" {
+		t.Errorf("the status of a new Pod is %s", status)
+	}
+	if status := fmt.Sprint(h.take("/v")[0]["object"].(map[string]any)["status"]); !strings.Contains(status, "Pending") {
+		t.Errorf("the status of a Pod to store is %s", status)
+	}
+}
+
 // TestWebhookAnswers: what kube-apiserver makes of them.
 func TestWebhookAnswers(t *testing.T) {
 	patch := base64.StdEncoding.EncodeToString([]byte(`[{"op":"add","path":"/data","value":{"a":"b"}}]`))
