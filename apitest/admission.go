@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/store"
+	"github.com/listwatch/listwatch/apitest/internal/view"
 	"github.com/listwatch/listwatch/apitest/internal/webhook"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
@@ -88,9 +90,11 @@ func (s *Server) admission(c *change, old, o *object.Object) *admitting {
 	if len(hooks)+len(mutating)+len(validating) == 0 {
 		return nil
 	}
-	a := &Admission{Operation: operation, Resource: c.target.res, Subresource: c.target.sub, Key: c.target.key, DryRun: c.options.dry, User: c.user}
+	a := &Admission{Operation: operation, Resource: c.target.form.Resource, Subresource: c.target.sub, Key: c.target.key, DryRun: c.options.dry, User: c.user}
 	if old != nil {
-		a.Old = old.Body
+		if a.Old = old.Body; c.target.form != c.target.info || old.Version != c.target.form.Version {
+			a.Old = view.InVersion(a.Old, a.Resource)
+		}
 	}
 	return &admitting{a, c, hooks, mutating, validating}
 }
@@ -104,7 +108,7 @@ func (a *admitting) mutate(old, o *object.Object) (*object.Object, *kube.Status)
 	if o != nil {
 		seen := a.c.before
 		seen.Meta.ManagedFields = o.Meta.ManagedFields
-		a.show(&seen, seen.Meta.ResourceVersion)
+		a.show(&seen, seen.Meta.ResourceVersion, true)
 	}
 	shown := a.Object
 	if st := a.call(true, a.mutating); st != nil || o == nil {
@@ -123,21 +127,36 @@ func (a *admitting) validate(old, o *object.Object) *kube.Status {
 		return nil
 	}
 	if o != nil && old != nil {
-		a.show(o, old.Meta.ResourceVersion)
+		a.show(o, old.Meta.ResourceVersion, false)
 	} else if o != nil {
-		a.show(o, "")
+		a.show(o, "", false)
 	}
 	st := a.call(false, a.validating)
 	a.c.warnings = append(a.c.warnings, a.Warnings...)
 	return st
 }
 
-// show passes o with a resourceVersion to the hooks.
-func (a *admitting) show(o *object.Object, version string) {
+// show passes o with a resourceVersion to the hooks, in the version of the request. raw
+// says that it was not prepared yet.
+func (a *admitting) show(o *object.Object, version string, raw bool) {
+	c, info := a.c, a.c.target.info
 	rv, _ := store.ParseRevision(version) // it was checked
 	w := *o
-	w.Seal(a.c.target.info, rv)
-	a.Key, a.Object = w.Key, w.Body
+	w.Seal(info, rv)
+	if a.Key, a.Object = w.Key, w.Body; c.target.form == info {
+		return
+	}
+	if a.Object = view.InVersion(w.Body, a.Resource); c.sent == nil || !raw && c.target.sub != "" {
+		return
+	}
+	v, sent := object.DecodeValue(w.Body), maps.Clone(c.sent) // which has fields that are not stored
+	sent["metadata"] = v["metadata"]
+	if status, ok := v["status"]; ok && !raw && info.Status {
+		sent["status"] = status
+	} else if !raw && info.Status {
+		delete(sent, "status")
+	}
+	a.Object = object.Marshal(sent)
 }
 
 // call calls the hooks of one phase, then the webhooks.
@@ -160,7 +179,7 @@ func (a *admitting) call(mutates bool, webhooks []*webhook.Webhook) *kube.Status
 	if a.c.deletion == nil {
 		options = webhook.OptionsOf(a.Operation, a.c.r.URL.Query())
 	}
-	c := webhook.Caller{User: s.userInfo(a.c.r), Options: options, ID: s.store.NewUID, Namespace: namespace}
+	c := webhook.Caller{User: s.userInfo(a.c.r), Options: options, ID: s.store.NewUID, Namespace: namespace, InVersion: view.InVersion}
 	return c.Call(a.c.ctx, webhooks, (*webhook.Write)(a.Admission), mutates)
 }
 
@@ -171,13 +190,16 @@ func (c *change) readmit(old, o *object.Object, body []byte) (*object.Object, *k
 	t := c.target
 	t.key = o.Key
 	if t.info.BuiltIn {
-		v, strict, err := t.info.Type().Read(body)
+		v, strict, err := t.form.Type().Read(body)
 		if err != nil {
 			return nil, wire.Internal(err.Error())
 		}
 		if len(strict) > 0 {
 			body = object.Marshal(v)
 		}
+	}
+	if t.form != t.info {
+		body, t.res = object.Marshal(c.keep(object.DecodeValue(body))), t.info.Resource
 	}
 	changed, st := decodeObject(t, body)
 	if st != nil {
@@ -213,13 +235,24 @@ func refusal(a *Admission, err error) *kube.Status {
 		Details: &kube.StatusDetails{Name: a.Key.Name, Group: a.Resource.Group, Kind: a.Resource.Plural}}
 }
 
+// equivalents returns the other versions of the resource that have the subresource.
+func (c *change) equivalents() (list []kube.Resource) {
+	form := c.target.form
+	for _, r := range c.srv.store.Served() {
+		if r.Resource != form.Resource && r.SameObjects(form) && (c.target.sub == "" || hasSubresource(r, c.target.sub)) {
+			list = append(list, r.Resource)
+		}
+	}
+	return list
+}
+
 // webhooks returns the webhooks for a write of c.
 func (s *Server) webhooks(c *change, operation string) (mutating, validating []*webhook.Webhook) {
 	if c.target.res.Group == kinds.MutatingConfigurations.Group {
 		return nil, nil // they cannot lock themselves out
 	}
 	configured := func(res kube.Resource) []*webhook.Webhook {
-		return webhook.Configured(s.store.Objects(res).All(), operation, c.target.res, c.target.sub)
+		return webhook.Configured(s.store.Objects(res).All(), operation, c.target.form.Resource, c.target.sub, c.equivalents)
 	}
 	return configured(kinds.MutatingConfigurations), configured(kinds.ValidatingConfigurations)
 }

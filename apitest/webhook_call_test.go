@@ -214,6 +214,105 @@ POST /apis/certificates.k8s.io/v1/certificatesigningrequests {"metadata":{"name"
 	}
 }
 
+// thingsCRD defines Things, which are stored as v1; each version has a field of its own.
+const thingsCRD = `
+POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions {"metadata":{"name":"things.x.io"},"spec":{"group":"x.io","scope":"Namespaced","names":{"plural":"things","kind":"Thing"},"versions":[{"name":"v1","served":true,"storage":true,"subresources":{"status":{}},"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"a":{"type":"integer"},"one":{"type":"string"}}},"status":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}}},{"name":"v2","served":true,"storage":false,"subresources":{"status":{}},"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{"a":{"type":"integer"},"two":{"type":"string","default":"d"}}},"status":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}}}]}}
+201
+`
+
+// TestWebhooksOfOtherVersions: a webhook whose rule has another version of the resource is
+// called with the object in that version, unless its policy is Exact. As of
+// kube-apiserver the object is not pruned by the schema of that version.
+func TestWebhooksOfOtherVersions(t *testing.T) {
+	srv, h := apitest.New(t), newHookServer(t)
+	playWritesOn(t, srv, thingsCRD)
+	rule := func(version string) string {
+		return `{"operations":["*"],"apiGroups":["x.io"],"apiVersions":["` + version + `"],"resources":["things","things/status"]}`
+	}
+	h.configure(srv, "Mutating", "/m-v1", rule("v1"), "")
+	h.configure(srv, "Validating", "/v-v1", rule("v1"), `,"matchPolicy":"Equivalent"`)
+	h.configure(srv, "Validating", "/v-v2", rule("v2"), "")
+	h.configure(srv, "Validating", "/v-both", rule(`v1","v2`), "")
+	h.configure(srv, "Validating", "/exact-v1", rule("v1"), `,"matchPolicy":"Exact"`)
+	h.answers["/m-v1"] = func(request map[string]any) any {
+		if request["operation"] != "CREATE" {
+			return map[string]any{"allowed": true}
+		}
+		return map[string]any{"allowed": true, "patchType": "JSONPatch", "patch": base64.StdEncoding.EncodeToString([]byte(`[{"op":"add","path":"/spec/one","value":"hook"}]`))}
+	}
+	const patch = "> Content-Type: application/merge-patch+json\n"
+	for _, test := range []struct{ request, path, version, want string }{
+		{`POST /apis/x.io/v2/namespaces/a/things {"apiVersion":"x.io/v2","kind":"Thing","metadata":{"name":"x"},"spec":{"a":1},"status":{"s":1}}` + "\n201", "/m-v1", "v1",
+			`{"apiVersion":"x.io/v1","spec":{"a":1,"two":"d"},"status":{"s":1}} null`},
+		{"", "/v-v1", "v1", `{"apiVersion":"x.io/v1","spec":{"a":1,"one":"hook","two":"d"}} null`},
+		{"", "/v-v2", "v2", `{"apiVersion":"x.io/v2","spec":{"a":1,"one":"hook","two":"d"}} null`},
+		{"", "/v-both", "v2", `{"apiVersion":"x.io/v2","spec":{"a":1,"one":"hook","two":"d"}} null`},
+		{"", "/exact-v1", "", ""},
+		{"GET /apis/x.io/v1/namespaces/a/things/x\n200\n" + `{"spec":{"a":1,"one":"hook","two":null},"status":null}`, "", "", ""},
+		{patch + `PATCH /apis/x.io/v2/namespaces/a/things/x/status {"spec":{"a":3},"status":{"s":2}}` + "\n200", "/m-v1", "v1",
+			`{"apiVersion":"x.io/v1","spec":{"a":3,"two":"d"},"status":{"s":2}} {"apiVersion":"x.io/v1","spec":{"a":1,"one":"hook"}}`},
+		{"", "/v-v2", "v2", `{"apiVersion":"x.io/v2","spec":{"a":1,"one":"hook"},"status":{"s":2}} {"apiVersion":"x.io/v2","spec":{"a":1,"one":"hook"}}`},
+		{"", "/exact-v1", "", ""},
+		{"DELETE /apis/x.io/v2/namespaces/a/things/x\n200", "/m-v1", "v1", `null {"apiVersion":"x.io/v1","spec":{"a":1,"one":"hook"},"status":{"s":2}}`},
+		{"", "/exact-v1", "", ""},
+		{`POST /apis/x.io/v1/namespaces/a/things {"apiVersion":"x.io/v1","kind":"Thing","metadata":{"name":"y"},"spec":{"a":1}}` + "\n201", "/exact-v1", "v1",
+			`{"apiVersion":"x.io/v1","spec":{"a":1,"one":"hook"}} null`},
+	} {
+		if test.request != "" {
+			for _, path := range []string{"/m-v1", "/v-v1", "/v-v2", "/v-both", "/exact-v1"} {
+				h.take(path)
+			}
+			playWritesOn(t, srv, "\n"+test.request+"\n")
+		}
+		asked := h.take(test.path)
+		if len(asked) == 0 && test.want == "" {
+			continue
+		}
+		if len(asked) != 1 {
+			t.Errorf("%s%s was asked %d times", test.request, test.path, len(asked))
+			continue
+		}
+		sees := func(v any) string {
+			if o, ok := v.(map[string]any); ok {
+				delete(o, "metadata")
+				delete(o, "kind")
+			}
+			b, err := json.Marshal(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(b)
+		}
+		if got := sees(asked[0]["object"]) + " " + sees(asked[0]["oldObject"]); got != test.want {
+			t.Errorf("%s%s sees\n%s, want\n%s", test.request, test.path, got, test.want)
+		}
+		version := func(name string) any { return asked[0][name].(map[string]any)["version"] }
+		if version("kind") != test.version || version("resource") != test.version {
+			t.Errorf("%s%s: kind %v, resource %v", test.request, test.path, asked[0]["kind"], asked[0]["resource"])
+		}
+		if exact := strings.HasPrefix(test.path, "/exact"); version("requestKind") != version("requestResource") || (version("requestKind") == "v1") != exact {
+			t.Errorf("%s%s: requestKind %v, requestResource %v", test.request, test.path, asked[0]["requestKind"], asked[0]["requestResource"])
+		}
+	}
+}
+
+// TestWebhooksOfEvents: a rule for the events of one group is one for those of the other.
+func TestWebhooksOfEvents(t *testing.T) {
+	srv, h := apitest.New(t), newHookServer(t)
+	h.answers["/m"] = func(map[string]any) any {
+		return map[string]any{"allowed": true, "patchType": "JSONPatch", "patch": base64.StdEncoding.EncodeToString([]byte(`[{"op":"replace","path":"/note","value":"changed"}]`))}
+	}
+	h.configure(srv, "Mutating", "/m", `{"operations":["CREATE"],"apiGroups":["events.k8s.io"],"apiVersions":["v1"],"resources":["events"]}`, "")
+	playWritesOn(t, srv, `
+POST /api/v1/namespaces/a/events {"metadata":{"name":"e","namespace":"a"},"involvedObject":{"kind":"Pod","name":"p","namespace":"a"},"message":"m","reason":"R","type":"Normal"}
+201
+{"message":"changed","note":null,"involvedObject":{"name":"p"}}
+`)
+	if o := h.take("/m")[0]["object"].(map[string]any); o["apiVersion"] != "events.k8s.io/v1" || o["note"] != "m" {
+		t.Errorf("it was asked about %v", o)
+	}
+}
+
 // TestWebhookAnswers: what kube-apiserver makes of them.
 func TestWebhookAnswers(t *testing.T) {
 	patch := base64.StdEncoding.EncodeToString([]byte(`[{"op":"add","path":"/data","value":{"a":"b"}}]`))

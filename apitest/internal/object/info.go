@@ -80,5 +80,16 @@ func (r *Info) GoType(kind string) string {
 	return r.GoPackage() + "." + kind
 }
 
+// SameObjects reports whether r and other are the same objects, in two versions or groups.
+func (r *Info) SameObjects(other *Info) bool {
+	stored := func(r *Info) kube.Resource {
+		if r.Core.Plural != "" {
+			return r.Core
+		}
+		return r.Resource
+	}
+	return stored(r).GroupResource() == stored(other).GroupResource()
+}
+
 // Defined reports whether a CustomResourceDefinition defines r.
 func (r *Info) Defined() bool { return r.ListKindName != "" }

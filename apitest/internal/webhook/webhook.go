@@ -35,6 +35,9 @@ type Webhook struct {
 	NamespaceSelector json.RawMessage `json:"namespaceSelector"`
 	ObjectSelector    json.RawMessage `json:"objectSelector"`
 	Reinvocation      string          `json:"reinvocationPolicy"` // default: Never
+	MatchPolicy       string          `json:"matchPolicy"`        // default: Equivalent
+
+	as kube.Resource // the version of its rule, in which it gets the object
 }
 
 type rule struct {
@@ -58,8 +61,9 @@ type Write struct {
 }
 
 // Configured returns the webhooks of the configurations that have a rule for such a write
-// of a resource or subresource.
-func Configured(configurations iter.Seq[*object.Object], operation string, res kube.Resource, sub string) (list []*Webhook) {
+// of a resource or subresource, or with the policy Equivalent of another version of it,
+// which others returns.
+func Configured(configurations iter.Seq[*object.Object], operation string, res kube.Resource, sub string, others func() []kube.Resource) (list []*Webhook) {
 	for o := range configurations {
 		raw, _ := o.Field("webhooks")
 		var hooks []*Webhook
@@ -67,12 +71,25 @@ func Configured(configurations iter.Seq[*object.Object], operation string, res k
 			continue
 		}
 		for _, h := range hooks {
-			if slices.ContainsFunc(h.Rules, func(r rule) bool { return r.matches(operation, res, sub) }) {
+			if h.matches(operation, sub, res) || h.MatchPolicy != "Exact" && h.matches(operation, sub, others()...) {
 				list = append(list, h)
 			}
 		}
 	}
 	return list
+}
+
+// matches reports whether h has a rule for one of the versions, and notes which.
+func (h *Webhook) matches(operation, sub string, versions ...kube.Resource) bool {
+	for _, r := range h.Rules {
+		for _, res := range versions {
+			if r.matches(operation, res, sub) {
+				h.as = res
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // matches reports whether r is for the operation on the resource.
@@ -212,6 +229,9 @@ type Caller struct {
 	Options   any                      // CreateOptions, UpdateOptions or DeleteOptions
 	ID        func() string            // returns the UID of a request
 	Namespace func(name string) []byte // returns a Namespace, nil if it does not exist
+
+	// InVersion returns an object, nil for none, in another version.
+	InVersion func(b []byte, to kube.Resource) []byte
 }
 
 // Call calls the webhooks for a, in their order, and lets those that mutate change it:
@@ -275,12 +295,26 @@ func (c *Caller) call(ctx context.Context, h *Webhook, a *Write, mutates bool) *
 	}
 	patch, err := jsonpatch.DecodePatch(answer.Patch)
 	if err == nil {
-		a.Object, err = patch.Apply(a.Object)
+		var changed []byte
+		if changed, err = patch.Apply(c.seen(h, a, a.Object)); err == nil {
+			a.Object = changed
+			if h.as != a.Resource {
+				a.Object = c.InVersion(changed, a.Resource)
+			}
+		}
 	}
 	if err != nil {
 		return wire.Internal(fmt.Sprintf("admission webhook %q: its patch does not apply", h.Name))
 	}
 	return nil
+}
+
+// seen returns an object of a in the version that h gets.
+func (c *Caller) seen(h *Webhook, a *Write, b []byte) []byte {
+	if h.as == a.Resource {
+		return b
+	}
+	return c.InVersion(b, h.as)
 }
 
 // check reports what a response may not have, of a webhook that mutates or not.
@@ -314,13 +348,13 @@ func denied(h *Webhook, r *admissionResponse) *kube.Status {
 func (c *Caller) ask(ctx context.Context, h *Webhook, a *Write) (*admissionResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.timeout())
 	defer cancel()
-	id, res := c.ID(), a.Resource
+	id, res, asked := c.ID(), h.as, a.Resource
 	ask := admissionReview{Kind: "AdmissionReview", APIVersion: "admission.k8s.io/v1", Request: &admissionRequest{
 		UID: id, Kind: groupVersionKind{res.Group, res.Version, res.Kind}, Resource: groupVersionRes{res.Group, res.Version, res.Plural},
 		SubResource: a.Subresource, Name: a.Key.Name, Namespace: a.Key.Namespace, Operation: a.Operation,
-		RequestKind: groupVersionKind{res.Group, res.Version, res.Kind}, RequestResource: groupVersionRes{res.Group, res.Version, res.Plural},
+		RequestKind: groupVersionKind{asked.Group, asked.Version, asked.Kind}, RequestResource: groupVersionRes{asked.Group, asked.Version, asked.Plural},
 		RequestSubResource: a.Subresource, UserInfo: c.User, Options: c.Options,
-		Object: a.Object, OldObject: a.Old, DryRun: a.DryRun}}
+		Object: c.seen(h, a, a.Object), OldObject: c.seen(h, a, a.Old), DryRun: a.DryRun}}
 	if a.Object == nil {
 		ask.Request.Object = json.RawMessage("null")
 	}
