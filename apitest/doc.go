@@ -9,7 +9,8 @@
 //
 // It is not a control plane: nothing runs, and unless [Options] says otherwise a namespace
 // need not exist and garbage is not collected. Custom resources are validated by their
-// schemas, but CEL rules (x-kubernetes-validations) are not evaluated. Built-in objects are
+// schemas, but CEL is not evaluated: neither rules (x-kubernetes-validations) nor the
+// matchConditions of webhooks, which are called as if those were true. Built-in objects are
 // validated as by kube-apiserver, with its errors: e2e/objects compares what both respond
 // to the creation of thousands of invalid objects, and its testdata/differences.txt lists
 // the known differences. Responses are JSON, or YAML for a client that prefers it.
