@@ -51,17 +51,20 @@ func Texts(a, b string, limit int) (changes []Change, more int, err error) {
 	return changes, more, nil
 }
 
-// Objects returns at most limit differences between two objects, in the order of their
-// paths, and how many there are more. Revisions differ always and are left out. More is
-// a lower bound where differences have more than a megabyte.
+// Objects returns at most limit differences between two objects, what people look for
+// first, and how many there are more. Revisions differ always and are left out. Where there
+// are more than limit, the order is that of the first by path. More is a lower bound where
+// differences have more than a megabyte.
 func Objects(a, b map[string]any, limit int) (changes []Change, more int) {
 	size := 0
+	var list []found
 	compare.Objects(a, b, maxDepth, func(d compare.Difference) bool {
-		at := pathOf(d.Path)
+		steps := d.Path.Steps()
+		at := pathOf(steps)
 		if at == "metadata.resourceVersion" {
 			return true
 		}
-		if len(changes) >= limit || size > maxBytes {
+		if len(list) >= limit || size > maxBytes {
 			more++
 			return size <= maxBytes
 		}
@@ -75,17 +78,21 @@ func Objects(a, b map[string]any, limit int) (changes []Change, more int) {
 			c.New = text(d.New)
 			size += len(*c.New)
 		}
-		changes = append(changes, c)
+		f := found{Change: c, rank: rank(steps), leaf: leafOrder(d.Path)}
+		if d.Path != nil {
+			f.parent = d.Path.Up
+		}
+		list = append(list, f)
 		return true
 	})
-	return changes, more
+	return order(list), more
 }
 
 // pathOf writes a path: a member stands in brackets where it has characters that would be
 // taken for those of a path.
-func pathOf(p *compare.Path) string {
+func pathOf(steps []*compare.Path) string {
 	var b strings.Builder
-	for _, step := range p.Steps() {
+	for _, step := range steps {
 		switch name := step.Member; {
 		case step.Element != "":
 			b.WriteString(step.Element)
