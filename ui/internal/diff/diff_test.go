@@ -31,7 +31,7 @@ func TestObjects(t *testing.T) {
 			"Changed status", []Change{{"status.conditions[type=Ready]", nil, s(`{"status":"True","type":"Ready"}`)}}},
 		{"an element by its path", `{"a":[{"path":"/x","b":1},{"path":"/y"}]}`, `{"a":[{"path":"/y"},{"path":"/x","b":2}]}`, "Changed", []Change{{"a[path=/x].b", s("1"), s("2")}}},
 		{"one port, two protocols", `{"spec":{"ports":[{"port":53,"protocol":"TCP","nodePort":1},{"port":53,"protocol":"UDP"}]}}`, `{"spec":{"ports":[{"port":53,"protocol":"UDP"},{"port":53,"protocol":"TCP","nodePort":2}]}}`,
-			"Spec changed", []Change{{"spec.ports[port=53,protocol=TCP].nodePort", s("1"), s("2")}}},
+			"Spec changed: ports[port=53,protocol=TCP].nodePort", []Change{{"spec.ports[port=53,protocol=TCP].nodePort", s("1"), s("2")}}},
 		{"elements without names", `{"a":[1,2,3]}`, `{"a":[1,4]}`, "Changed", []Change{{"a[1]", s("2"), s("4")}, {"a[2]", s("3"), nil}}},
 		{"names twice", `{"a":[{"name":"x"},{"name":"x"}]}`, `{"a":[{"name":"x"}]}`, "Changed", []Change{{"a[1]", s(`{"name":"x"}`), nil}}},
 		{"another type", `{"a":{"b":1}}`, `{"a":[1]}`, "Changed", []Change{{"a", s(`{"b":1}`), s(`[1]`)}}},

@@ -1,6 +1,9 @@
 package diff
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Headline says in a few words what changes are about: the one that people look for first.
 func Headline(changes []Change) string {
@@ -13,6 +16,9 @@ func Headline(changes []Change) string {
 				return line
 			}
 		}
+	}
+	if len(changes) > 0 && !slices.ContainsFunc(changes, func(c Change) bool { return !isTime(c.Path) }) {
+		return "Only times changed"
 	}
 	parts := []string{}
 	for _, part := range []string{"spec", "status", "data", "metadata"} {
@@ -45,7 +51,7 @@ var headlines = []struct {
 	{"status.containerStatuses", ".state.terminated.reason", value},
 	{"status.containerStatuses", ".state.terminated", reason},
 	{"status.phase", "", value},
-	{"spec.", "", func(Change) string { return "Spec changed" }},
+	{"spec.", "", named("Spec changed", "spec.")},
 	{"status.conditions[type=Progressing]", ".reason", value},
 	{"status.conditions[type=Progressing]", "", reason},
 	{"status.conditions[type=Ready]", ".status", condition("Ready")},
@@ -61,8 +67,21 @@ var headlines = []struct {
 		name, _, _ := strings.Cut(strings.TrimPrefix(c.Path, "status.conditions[type="), "]")
 		return strings.TrimSpace(name + " " + value(c))
 	}},
-	{"data", "", func(Change) string { return "Data changed" }},
+	{"status.observedGeneration", "", func(c Change) string { return when(c.New != nil, "Generation "+value(c)+" observed") }},
+	{"data", "", named("Data changed", "data")},
+	{`metadata.annotations["deployment.kubernetes.io/revision"]`, "", func(c Change) string { return when(c.New != nil, "Revision "+value(c)) }},
 	{"metadata.labels", "", func(Change) string { return "Labels changed" }},
+	{"metadata.annotations", "", func(Change) string { return "Annotations changed" }},
+}
+
+// named says which field below a path changed.
+func named(what, below string) func(Change) string {
+	return func(c Change) string {
+		if at := strings.TrimPrefix(strings.TrimPrefix(c.Path, below), "."); at != "" {
+			return what + ": " + at
+		}
+		return what
+	}
 }
 
 // condition says whether a condition with this name holds now.
@@ -84,6 +103,9 @@ func count(what string) func(Change) string {
 		}
 		if c.New == nil {
 			c.New = &zero
+		}
+		if *c.Old == *c.New {
+			return "" // it is reported for the first time, or no longer
 		}
 		return what + " " + arrow(c)
 	}

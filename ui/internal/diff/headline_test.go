@@ -26,7 +26,14 @@ func TestHeadlinesOfARollout(t *testing.T) {
 		{"Not available", []Change{c("status.availableReplicas", "4", "2"), c("status.conditions[type=Available].status", "True", "False")}},
 		{"MemoryPressure True", []Change{c("status.conditions[type=MemoryPressure].status", "False", "True")}},
 		{"MemoryPressure False", []Change{c("status.conditions[type=MemoryPressure].status", "True", "False")}},
-		{"Changed status", []Change{c("status.observedGeneration", "1", "2")}},
+		{"Generation 2 observed", []Change{c("status.observedGeneration", "1", "2"), c("status.terminatingReplicas", "", "0")}},
+		{"Data changed: timeout", []Change{c("data.timeout", "3s", "1s")}},
+		{"Data changed", []Change{c("data", "", `{"timeout":"1s"}`)}},
+		{"Spec changed: template.spec.containers[name=app].env[name=MODE].value", []Change{c("spec.template.spec.containers[name=app].env[name=MODE].value", "a", "b")}},
+		{"Revision 4", []Change{c(`metadata.annotations["deployment.kubernetes.io/revision"]`, "3", "4")}},
+		{"Annotations changed", []Change{c("metadata.annotations.note", "a", "b")}},
+		{"Only times changed", []Change{c("status.conditions[type=Ready].lastTransitionTime", "1", "2"), c("status.startTime", "1", "2")}},
+		{"Changed status", []Change{c("status.podIP", "1", "2"), c("status.startTime", "1", "2")}},
 	} {
 		if got := Headline(test.changes); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)

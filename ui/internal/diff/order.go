@@ -77,8 +77,7 @@ func rank(steps []*compare.Path) int {
 			return rankMain
 		}
 		return rankRequest
-	case strings.HasSuffix(leaf, "Time"), strings.HasSuffix(leaf, "Timestamp"), strings.HasSuffix(leaf, "At"),
-		leaf == "observedGeneration", leaf == "containerID", leaf == "imageID":
+	case isTime(leaf), leaf == "observedGeneration", leaf == "containerID", leaf == "imageID":
 		return rankWrite
 	case top != "status":
 		return rankRequest
@@ -87,6 +86,11 @@ func rank(steps []*compare.Path) int {
 		return rankReport
 	}
 	return rankDetail
+}
+
+// isTime is about a path, or the last member of one.
+func isTime(path string) bool {
+	return strings.HasSuffix(path, "Time") || strings.HasSuffix(path, "Timestamp") || strings.HasSuffix(path, "At")
 }
 
 // leafOrder lets a condition be read as a person tells it.
