@@ -3,6 +3,7 @@ package describe
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -42,6 +43,9 @@ type Container struct {
 	Init     bool   `json:"init"`
 	Restarts int64  `json:"restarts"`
 	State    string `json:"state"`
+	Message  string `json:"message,omitempty"` // of the state
+	Last     string `json:"last,omitempty"`    // the state before, which a restart ended
+	Image    string `json:"image,omitempty"`
 }
 
 // Command is one to copy.
@@ -88,28 +92,47 @@ func Of(typ string, key kube.Key, text string) (Description, error) {
 		d.Conditions = append(d.Conditions, Condition{c.Type, c.Status, c.Reason, c.Message, at, good(c.Type, c.Status)})
 	}
 	for _, c := range o.Status.Init {
-		d.Containers = append(d.Containers, Container{c.Name, true, c.Restarts, c.state()})
+		d.Containers = append(d.Containers, c.container(true))
 	}
 	for _, c := range o.Status.Containers {
-		d.Containers = append(d.Containers, Container{c.Name, false, c.Restarts, c.state()})
+		d.Containers = append(d.Containers, c.container(false))
 	}
 	d.Commands = commands(typ, key, d.Containers)
 	return d, nil
 }
 
 type containerStatus struct {
-	Name     string `json:"name"`
-	Restarts int64  `json:"restartCount"`
-	State    map[string]struct {
-		Reason   string `json:"reason"`
-		ExitCode int    `json:"exitCode"`
-	} `json:"state"`
+	Name     string         `json:"name"`
+	Image    string         `json:"image"`
+	Restarts int64          `json:"restartCount"`
+	State    containerState `json:"state"`
+	Last     containerState `json:"lastState"`
 }
 
-func (c *containerStatus) state() string {
-	for name, s := range c.State {
+func (c *containerStatus) container(init bool) Container {
+	w := Container{Name: c.Name, Init: init, Restarts: c.Restarts, Last: c.Last.String(), Image: c.Image}
+	w.State = c.State.String()
+	for _, s := range c.State {
+		w.Message = s.Message
+	}
+	return w
+}
+
+// containerState has one member: waiting, running or terminated.
+type containerState map[string]struct {
+	Reason   string `json:"reason"`
+	Message  string `json:"message"`
+	ExitCode int    `json:"exitCode"`
+}
+
+// String is a state such as "terminated: OOMKilled, exit code 137".
+func (c containerState) String() string {
+	for name, s := range c {
 		if s.Reason != "" {
 			name += ": " + s.Reason
+		}
+		if s.ExitCode != 0 {
+			name += ", exit code " + strconv.Itoa(s.ExitCode)
 		}
 		return name
 	}
