@@ -74,6 +74,12 @@ func TestNarrowActivity(t *testing.T) {
 	p.shows("#rows", "web-7d9c6f5b8c")
 	p.shows("#notes", "Stale")
 	p.shot("narrow-activity")
+	// A change begins at one edge, each line of it.
+	var edges []float64
+	p.js("[...new Set([...document.querySelectorAll('tr.change td')].filter(e => e.textContent && e.getClientRects().length && e.cellIndex !== 1 && e.cellIndex !== 2).map(e => e.getBoundingClientRect().left + parseFloat(getComputedStyle(e).paddingLeft)))]", &edges)
+	if len(edges) != 1 {
+		t.Errorf("the lines of a change begin at %v", edges)
+	}
 	p.until("document.querySelector('#rows').scrollWidth <= 400")
 	const hidden = `[...document.querySelectorAll("#list *, #bars *")].filter(e => e.getClientRects().length && e.getBoundingClientRect().right > 401 || e.matches("td, p, .before") && e.scrollWidth > e.clientWidth + 1).map(e => e.outerHTML)`
 	var cut []string
@@ -84,5 +90,17 @@ func TestNarrowActivity(t *testing.T) {
 	// What is beside a text leaves it room.
 	p.until("[...document.querySelectorAll('.note .text')].every(e => e.getBoundingClientRect().width > 200)")
 	p.shows("#live", "not live")
+	p.sound()
+}
+
+// TestATextOfAnEventIsWhole in Activity: it is what people read there.
+func TestATextOfAnEventIsWhole(t *testing.T) {
+	s := stateOf("live", "", nil)
+	s.answers["changes"] = object{"changes": array{object{"pos": 3, "at": time.Now().UnixMilli(), "type": "events", "op": "ADDED", "ns": "shop", "name": "web.1", "by": "kube-controller-manager",
+		"what": "Warning Failed, pod/web-6c5d6ccd4f-r6dht: rpc error: code = NotFound desc = failed to pull and unpack image docker.io/shop/web:1.42.0: not found"}}}
+	p := open(t, s.serve(t)+"&type=activity", look{})
+	p.shows("#rows", "not found")
+	p.shot("activity-event")
+	p.until("[...document.querySelectorAll('tr.change td:last-child')].every(e => e.scrollWidth <= e.clientWidth && e.scrollHeight <= e.clientHeight + 1)")
 	p.sound()
 }
