@@ -1,10 +1,14 @@
 package browser
 
 import (
+	"bytes"
+	"image/color"
+	"image/png"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
 )
 
 // TestNarrow fits in 400 pixels: nothing but the table scrolls sideways.
@@ -103,4 +107,32 @@ func TestATextOfAnEventIsWhole(t *testing.T) {
 	p.shot("activity-event")
 	p.until("[...document.querySelectorAll('tr.change td:last-child')].every(e => e.scrollWidth <= e.clientWidth && e.scrollHeight <= e.clientHeight + 1)")
 	p.sound()
+}
+
+// TestFocusOfTheListIsSeen on all sides: neither the header nor the names of rows cover it.
+func TestFocusOfTheListIsSeen(t *testing.T) {
+	w := start(t)
+	w.pod("web", "Running", 3)
+	p := w.open("type=pods", look{})
+	p.shows(row("web"), "Running")
+	p.press("j") // who presses keys is shown where the focus is
+	p.js("document.querySelector('#rows').focus({ focusVisible: true }), 1", nil)
+	p.until("document.querySelector('#rows').matches(':focus-visible')")
+	var r struct{ Left, Top, Right, Bottom float64 }
+	p.js("(({ left, top, right, bottom }) => ({ Left: left, Top: top, Right: right, Bottom: bottom }))(document.querySelector('#rows').getBoundingClientRect())", &r)
+	var shot []byte
+	p.run(chromedp.CaptureScreenshot(&shot))
+	img, err := png.Decode(bytes.NewReader(shot))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ring := color.RGBA{0x22, 0x57, 0xd6, 0xff}
+	for side, at := range map[string][2]float64{
+		"the left of the header": {r.Left - 1, r.Top + 16}, "the left of a row": {r.Left - 1, r.Top + 48},
+		"the top": {r.Left + 80, r.Top - 1}, "the bottom": {r.Left + 80, r.Bottom},
+	} {
+		if got := color.RGBAModel.Convert(img.At(int(at[0]), int(at[1]))); got != ring {
+			t.Errorf("%s has the colour %v, not that of the focus", side, got)
+		}
+	}
 }
