@@ -136,3 +136,14 @@ func TestFocusOfTheListIsSeen(t *testing.T) {
 		}
 	}
 }
+
+// TestTheAxisNamesRoundTimes: a time that is named moves with the bars, and is no other one
+// a second later.
+func TestTheAxisNamesRoundTimes(t *testing.T) {
+	p := open(t, stateOf("live", "", nil).serve(t), look{})
+	p.shows("#list", "No pods")
+	p.until("document.querySelectorAll('.axis span').length > 2")
+	p.until("[...document.querySelectorAll('.axis span')].every(e => /^\\d\\d:\\d\\d$/.test(e.textContent))")
+	p.until("[...document.querySelectorAll('.axis span')].every(e => { const r = e.getBoundingClientRect(), b = document.querySelector('#bars').getBoundingClientRect(); return r.left >= b.left && r.right <= b.right })")
+	p.sound()
+}

@@ -4,6 +4,9 @@ import { get } from "./link.js";
 
 const BUCKETS = 120;
 
+// STEPS are between two times that the axis may name.
+const DAY = 86400e3, STEPS = [1e3, 2e3, 5e3, 10e3, 30e3, 60e3, 120e3, 300e3, 600e3, 1800e3, 3600e3, 7200e3, 3 * 3600e3, 6 * 3600e3, 12 * 3600e3, DAY];
+
 // Time draws the bar. hooks: now(), at() (0 = live), go(ms), state() of the server.
 export class Time {
 	constructor(hooks) {
@@ -148,13 +151,15 @@ export class Time {
 		return e;
 	}
 
+	// axis names round times, which move with the bars. What is at an edge is left out.
 	axis() {
-		const [low, high] = [this.low, this.high], n = this.width > 600 ? 6 : this.width > 300 ? 3 : 2, long = high - low > 20 * 3600e3, short = high - low < 6 * 60e3;
-		const marks = [];
-		for (let i = 0; i <= n; i++) {
-			const ms = low + (high - low) * i / n;
-			const m = h("span", { class: i === 0 ? "first" : i === n ? "final" : "" }, long ? day(ms, 0).slice(5) + minute(ms) : short ? clock(ms) : minute(ms));
-			m.style.left = 100 * i / n + "%";
+		const [low, high] = [this.low, this.high], most = Math.max(2, this.width / 120), step = STEPS.find(x => (high - low) / x <= most) || Math.ceil((high - low) / most / DAY) * DAY;
+		const zone = new Date(high).getTimezoneOffset() * 60e3, marks = [];
+		for (let ms = Math.ceil((low - zone) / step) * step + zone; ms <= high; ms += step) {
+			const x = this.x(ms), word = step >= DAY ? day(ms, 0).slice(5) : step < 60e3 ? clock(ms) : high - low > DAY / 2 ? day(ms, high).slice(5) + minute(ms) : minute(ms);
+			if (x < 36 || x > this.width - 36) continue;
+			const m = h("span", {}, word);
+			m.style.left = 100 * x / this.width + "%";
 			marks.push(m);
 		}
 		return h("div", { class: "axis", "aria-hidden": "true" }, marks);
