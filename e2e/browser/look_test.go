@@ -147,3 +147,12 @@ func TestTheAxisNamesRoundTimes(t *testing.T) {
 	p.until("[...document.querySelectorAll('.axis span')].every(e => { const r = e.getBoundingClientRect(), b = document.querySelector('#bars').getBoundingClientRect(); return r.left >= b.left && r.right <= b.right })")
 	p.sound()
 }
+
+// TestWhatIsStaleMovesNothing: the name of a type keeps its place, and has no rate of now.
+func TestWhatIsStaleMovesNothing(t *testing.T) {
+	s := stateOf("stale", "no contact since 14:03", nil)
+	p := open(t, s.serve(t), look{})
+	p.shows("#types [data-type='pods']", "stale")
+	p.until("!document.querySelector('#types [data-type=pods] svg')")
+	p.sound()
+}

@@ -208,7 +208,7 @@ function typeLink(t) {
 	const [word, cls, long] = countOf(t);
 	return h("li", {}, h("a", { href: href({ type: t.type, object: null, tab: "", filter: "", sort: "", ns: t.namespaced === false ? [] : view.ns }), "aria-current": t.type === view.type ? "page" : null, class: cls, title: t.title || long,
 		"data-type": t.type, "data-changes": (totals[t.type] || []).reduce((a, b) => a + b, 0) },
-	h("span", {}, title(t)), t.name ? h("i") : spark(t.rate), h("small", {}, word)));
+	h("span", {}, title(t)), ["stale", "error", "forbidden", "budget", "gone"].includes(t.state) ? h("i") : spark(t.rate), h("small", {}, word)));
 }
 
 // countOf is the count of a type, or what is wrong with it.
