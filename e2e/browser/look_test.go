@@ -97,18 +97,6 @@ func TestNarrowActivity(t *testing.T) {
 	p.sound()
 }
 
-// TestATextOfAnEventIsWhole in Activity: it is what people read there.
-func TestATextOfAnEventIsWhole(t *testing.T) {
-	s := stateOf("live", "", nil)
-	s.answers["changes"] = object{"changes": array{object{"pos": 3, "at": time.Now().UnixMilli(), "type": "events", "op": "ADDED", "ns": "shop", "name": "web.1", "by": "kube-controller-manager",
-		"what": "Warning Failed, pod/web-6c5d6ccd4f-r6dht: rpc error: code = NotFound desc = failed to pull and unpack image docker.io/shop/web:1.42.0: not found"}}}
-	p := open(t, s.serve(t)+"&type=activity", look{})
-	p.shows("#rows", "not found")
-	p.shot("activity-event")
-	p.until("[...document.querySelectorAll('tr.change td:last-child')].every(e => e.scrollWidth <= e.clientWidth && e.scrollHeight <= e.clientHeight + 1)")
-	p.sound()
-}
-
 // TestFocusOfTheListIsSeen on all sides: neither the header nor the names of rows cover it.
 func TestFocusOfTheListIsSeen(t *testing.T) {
 	w := start(t)
@@ -145,6 +133,30 @@ func TestTheAxisNamesRoundTimes(t *testing.T) {
 	p.until("document.querySelectorAll('.axis span').length > 2")
 	p.until("[...document.querySelectorAll('.axis span')].every(e => /^\\d\\d:\\d\\d$/.test(e.textContent))")
 	p.until("[...document.querySelectorAll('.axis span')].every(e => { const r = e.getBoundingClientRect(), b = document.querySelector('#bars').getBoundingClientRect(); return r.left >= b.left && r.right <= b.right })")
+	p.sound()
+}
+
+// TestWhatActivityMisses is said, and how to have it.
+func TestWhatActivityMisses(t *testing.T) {
+	w := start(t)
+	w.pod("web", "Running", 3)
+	p := w.open("type=activity", look{})
+	p.shows("#unwatched", "types not watched")
+	p.click("#unwatched")
+	p.shows("#dialog", "listwatch ui configmaps")
+	p.shows("#dialog", "secrets")
+	p.sound()
+}
+
+// TestATextOfAnEventIsWhole in Activity: it is what people read there.
+func TestATextOfAnEventIsWhole(t *testing.T) {
+	s := stateOf("live", "", nil)
+	s.answers["changes"] = object{"changes": array{object{"pos": 3, "at": time.Now().UnixMilli(), "type": "events", "op": "ADDED", "ns": "shop", "name": "web.1", "by": "kube-controller-manager",
+		"what": "Warning Failed, pod/web-6c5d6ccd4f-r6dht: rpc error: code = NotFound desc = failed to pull and unpack image docker.io/shop/web:1.42.0: not found"}}}
+	p := open(t, s.serve(t)+"&type=activity", look{})
+	p.shows("#rows", "not found")
+	p.shot("activity-event")
+	p.until("[...document.querySelectorAll('tr.change td:last-child')].every(e => e.scrollWidth <= e.clientWidth && e.scrollHeight <= e.clientHeight + 1)")
 	p.sound()
 }
 

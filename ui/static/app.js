@@ -256,8 +256,18 @@ function drawHead() {
 	const rate = $("rate"), sum = recent.reduce((a, x) => a + x.n, 0);
 	rate.hidden = past() || !sum;
 	if (sum) put(rate, h("b", {}, number(sum)), sum === 1 ? "change in the last minute" : "changes in the last minute");
+	const missing = view.type === ACTIVITY && state?.mode !== "recording" ? changes.unwatched().length : 0;
+	$("unwatched").hidden = !missing;
+	if (missing) { text($("unwatched"), `${plural(missing, "type")} not watched`); $("unwatched").removeAttribute("aria-label"); }
 	drawWhere();
 	drawMode();
+}
+
+// showUnwatched names the types whose changes Activity does not have, and what to do.
+function showUnwatched() {
+	const names = changes.unwatched().map(t => t.type).sort();
+	dialog("Types that are not watched", h("p", {}, "Activity does not have their changes. A type is watched while a page shows it. To watch types always, name them at the start:"),
+		command("listwatch ui " + (names.includes("configmaps") ? "configmaps" : names[0] || "TYPE")), h("h2", {}, plural(names.length, "type")), h("p", { class: "quiet" }, names.join(", ")));
 }
 
 // drawWhere names the cluster, and is a button where there are several.
@@ -504,6 +514,7 @@ function listen() {
 	$("help-button").addEventListener("click", help);
 	$("clock").addEventListener("click", goTo);
 	$("namespace").addEventListener("click", namespaces);
+	$("unwatched").addEventListener("click", showUnwatched);
 	$("favourite").addEventListener("click", favourite);
 	$("menu").addEventListener("click", () => menu(!$("types").classList.contains("open")));
 	$("types").addEventListener("click", e => { if (e.target.closest("a")) { $("types").classList.remove("open"); $("menu").setAttribute("aria-expanded", "false"); } });

@@ -73,10 +73,13 @@ export class Changes {
 		return v.filter.toLowerCase().split(/\s+/).filter(Boolean).every(w => w[0] === "-" && w.length > 1 ? !all.includes(w.slice(1)) : gap || all.includes(w));
 	}
 
+	// unwatched are the types whose changes are not known.
+	unwatched() { return this.hooks.types().filter(t => !["live", "stale", "loading", "error"].includes(t.state)); }
+
 	summary() {
 		if (!this.rows?.length) return "";
-		const all = this.hooks.types(), watched = all.filter(t => ["live", "stale", "loading", "error"].includes(t.state)).length;
-		return (this.more ? "the newest " : "") + plural(this.rows.length, "change") + ` of ${plural(watched, "watched type")}` + (all.length > watched ? `; ${number(all.length - watched)} others are not watched` : "") + (this.omitted ? `, ${number(this.omitted)} more counted but not listed` : "");
+		const watched = this.hooks.types().length - this.unwatched().length;
+		return (this.more ? "the newest " : "") + plural(this.rows.length, "change") + ` of ${plural(watched, "watched type")}` + (this.omitted ? `, ${number(this.omitted)} more counted but not listed` : "");
 	}
 
 	draw() {
