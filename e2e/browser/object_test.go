@@ -106,6 +106,12 @@ func TestTreeShowsOwners(t *testing.T) {
 	p.until("document.querySelectorAll('#object .tree a').length === 4") // a deployment, a replica set, two more pods
 	p.shows("#object .tree > li > a", "web")
 	p.shot("tree")
+	// What was not searched is many names: they do not hide what can be done.
+	p.shows("#object", "Not searched")
+	p.without("#object", "configmaps")
+	p.until("document.querySelector('#object .body').scrollHeight <= document.querySelector('#object .body').clientHeight")
+	p.click("#object details summary")
+	p.shows("#object details", "configmaps")
 	p.click("#object .tree > li > a")
 	p.shows("#object .sub", "Deployment in shop")
 	p.sound()

@@ -332,7 +332,8 @@ export class Sheet {
 			return [
 			this.treeOf(d.root),
 			d.loading?.length ? h("p", { class: "quiet" }, "Searching " + d.loading.join(", ")) : null,
-			d.unsearched?.length ? [h("h2", {}, "Not searched"), h("p", { class: "quiet" }, d.unsearched.join(", ")), this.at || !more ? null : button(`Search ${plural(more, "more type")}`, () => this.search())] : h("p", { class: "quiet" }, "All types were searched."),
+			d.unsearched?.length ? [h("h2", {}, "Not searched"), this.at || !more ? null : button(`Search ${plural(more, "more type")}`, () => this.search()),
+				h("details", { class: "managers", open: this.listed ? "" : null, ontoggle: e => { this.listed = e.target.open; } }, h("summary", { "data-focus": "unsearched" }, plural(d.unsearched.length, "type")), h("p", { class: "quiet" }, d.unsearched.join(", ")))] : h("p", { class: "quiet" }, "All types were searched."),
 			];
 		}, "owners");
 	}
