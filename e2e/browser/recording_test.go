@@ -48,6 +48,7 @@ func TestRecording(t *testing.T) {
 	p.shows("#pulse", "recording")
 	p.shows(row("late"), "Failed")
 	p.shows(row("web"), "Running")
+	p.without("#where", "cluster") // it has no name
 	p.shot("recording")
 	p.js(fmt.Sprintf("location.hash += '&at=%d', 1", begin.Add(10*time.Minute).UnixMilli()), nil)
 	p.shows(row("web"), "Pending")

@@ -277,7 +277,7 @@ function drawWhere() {
 	if (key === drawWhere.key) return;
 	drawWhere.key = key;
 	const of = [several ? "" : "cluster ", h("b", { dir: "auto", title: c?.server }, name)];
-	put($("where"), !state ? "" : [several ? h("button", { type: "button", class: "chip", id: "cluster", "aria-haspopup": "dialog", onclick: chooseCluster }, "cluster ", of) : of, state.user ? [" as ", h("b", { dir: "auto" }, state.user)] : ""]);
+	put($("where"), !name ? "" : [several ? h("button", { type: "button", class: "chip", id: "cluster", "aria-haspopup": "dialog", onclick: chooseCluster }, "cluster ", of) : of, state.user ? [" as ", h("b", { dir: "auto" }, state.user)] : ""]);
 }
 
 function drawMode() {
