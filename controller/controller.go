@@ -46,8 +46,9 @@ type Options[K comparable] struct {
 	Queue queue.Options[K, Cause]
 
 	// Logger gets a warning for each run that failed, with its key, and a line when the
-	// controller begins to wait for a cache and when that ends. Default: the logger of
-	// the Manager that runs the controller.
+	// controller begins to wait for a cache and when that ends. The first five conflicts in
+	// a row are usual: their lines are for debugging. Default: the logger of the Manager
+	// that runs the controller.
 	Logger *slog.Logger
 
 	// Trace has functions that are called as its fields say; Observe adds further ones.

@@ -165,9 +165,12 @@ func (c *Controller[K]) guard(hook string, f func(), attrs ...any) {
 	f()
 }
 
+// usual is how many conflicts in a row are usual: other writers explain no more of them.
+const usual = 5
+
 func (c *Controller[K]) logFailure(run Run[K]) {
 	level := slog.LevelWarn
-	if errors.Is(run.Err, kube.ErrConflict) {
+	if errors.Is(run.Err, kube.ErrConflict) && run.Attempt < usual && !isPermanent(run.Err) {
 		level = slog.LevelDebug // somebody else has written; the retry sees that
 	}
 	attrs := []any{"key", fmt.Sprint(run.Key), "attempt", run.Attempt, "cause", run.Cause.Input, "rev", run.Cause.Revision, "err", run.Err}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"strings"
 	"sync"
@@ -48,6 +49,28 @@ func TestRequeueIsNoFailure(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("runs (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A conflict that no retry ends is not hidden at the level of the usual ones.
+func TestConflictsThatStayAreLogged(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		w.put("x", "1")
+		var lines strings.Builder
+		runs := 0
+		c := controller.New("maps", func(context.Context, kube.Key) (controller.Result, error) {
+			if runs++; runs > 7 {
+				return controller.Result{}, controller.Permanent(kube.ErrConflict)
+			}
+			return controller.Result{}, kube.ErrConflict
+		}, controller.Options[kube.Key]{Logger: slog.New(slog.NewTextHandler(&lines, nil))})
+		controller.For(c, w.maps)
+		stop := w.run(t, c)
+		<-time.After(time.Hour)
+		_ = stop()
+		if n := strings.Count(lines.String(), "level=WARN"); runs != 8 || n != 3 {
+			t.Errorf("%d runs, %d warnings, want 8 and 3:\n%s", runs, n, lines.String())
 		}
 	})
 }
