@@ -37,10 +37,21 @@ func (s *Children[C, T]) tree(owner T, desired any) (map[string]any, kube.Key, e
 		return nil, kube.Key{}, errors.Join(err, errors.New("the desired state is no JSON object"))
 	}
 	child := kube.Meta{}
-	metadata, _ := tree["metadata"].(map[string]any)
+	metadata, ok := tree["metadata"].(map[string]any)
+	if !ok && tree["metadata"] != nil {
+		return nil, kube.Key{}, errors.New("the metadata of the desired state is no JSON object")
+	}
 	if metadata == nil {
 		metadata = map[string]any{}
 		tree["metadata"] = metadata
+	}
+	for _, set := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"} {
+		delete(metadata, set) // by the server: the desired state may be a copy of another object
+	}
+	for _, name := range []string{"name", "namespace"} {
+		if _, ok := metadata[name].(string); !ok && metadata[name] != nil {
+			return nil, kube.Key{}, fmt.Errorf("the %s of the desired state is no string", name)
+		}
 	}
 	child.Name, _ = metadata["name"].(string)
 	child.Namespace, _ = metadata["namespace"].(string)
@@ -49,6 +60,9 @@ func (s *Children[C, T]) tree(owner T, desired any) (map[string]any, kube.Key, e
 	}
 	if child.Namespace == "" && s.Resource.Namespaced {
 		child.Namespace = owner.GetNamespace()
+	}
+	if child.Namespace == "" && s.Resource.Namespaced { // Watched is where to look, not where to write
+		return nil, kube.Key{}, fmt.Errorf("%s has no namespace, and neither has its owner", child.Name)
 	}
 	if refs, ok := metadata["ownerReferences"]; ok {
 		if body, err = codec.Encode(refs); err == nil {

@@ -79,7 +79,8 @@ func (s *Children[C, T]) waiting(c C) []kube.Key {
 
 // Apply makes a child of owner as desired says, by server-side apply: see
 // [client.Collection.Apply]. desired is a struct, a map or JSON with the members to set.
-// Its default name and namespace are those of owner, which becomes the controller. A missing
+// Its default name and namespace are those of owner, which becomes the controller; members of
+// its metadata that only servers set, such as the uid, are left out. A missing
 // object is created; one that owner does not control is not changed: see [ErrForeign]. A
 // child that is being deleted is not changed. Members, and elements of lists with keys, that
 // others add are kept, unless the desired state is invalid beside them: then all lists that it

@@ -5,10 +5,13 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/controller"
+	"github.com/listwatch/listwatch/crd"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/operator"
 )
@@ -19,7 +22,7 @@ var budgets = kube.Resource{Group: "policy", Version: "v1", Plural: "poddisrupti
 func TestLargeNumbers(t *testing.T) {
 	run(t, func(w *world) {
 		w.work = func(ctx context.Context, s shop) error {
-			_, err := w.maps.Apply(ctx, s, map[string]any{"metadata": map[string]any{"generation": int64(9007199254740993)}})
+			_, err := w.maps.Apply(ctx, s, map[string]any{"number": int64(9007199254740993)})
 			return err
 		}
 		w.On(apitest.Match{Verb: "patch", Resource: "configmaps"}, func(rw http.ResponseWriter, r *http.Request) {
@@ -102,4 +105,65 @@ func TestDesiredStateIsOneValue(t *testing.T) {
 			w.Errorf("Apply returned %v", err)
 		}
 	})
+}
+
+// Another name would be used without a word.
+func TestDesiredStateHasMetadataOfItsTypes(t *testing.T) {
+	for _, metadata := range []string{`"x"`, `["x"]`, `{"name":7}`, `{"namespace":["a"]}`} {
+		run(t, func(w *world) {
+			var err error
+			w.work = func(ctx context.Context, s shop) error {
+				_, err = w.maps.Apply(ctx, s, `{"metadata":`+metadata+`}`)
+				return nil
+			}
+			defer w.operate()()
+			w.create(nil)
+			if err == nil || !strings.Contains(err.Error(), "of the desired state is no") {
+				w.Errorf("Apply of metadata %s returned %v", metadata, err)
+			}
+		})
+	}
+}
+
+// The copy of another object has members of the metadata that belong to that.
+func TestDesiredStateIsACopyOfAnotherObject(t *testing.T) {
+	run(t, func(w *world) {
+		w.work = func(ctx context.Context, s shop) error {
+			_, err := w.maps.Apply(ctx, s, `{"metadata":{"uid":"theirs","resourceVersion":"7","generation":4,"creationTimestamp":"2001-01-01T00:00:00Z","managedFields":[{}]},"data":{"a":"ours"}}`)
+			return err
+		}
+		defer w.operate()()
+		w.create(nil)
+		w.has(kube.ConfigMaps, "ours")
+		w.change(kube.ConfigMaps, `{"data":{"a":"changed"}}`)
+		w.has(kube.ConfigMaps, "ours")
+	})
+}
+
+// The child would be written to the namespace that is watched, and not be found in the cache.
+func TestDesiredStateHasANamespace(t *testing.T) {
+	for _, watched := range []string{"", "a"} {
+		synctest.Test(t, func(t *testing.T) {
+			srv := apitest.NewWith(t, apitest.Options{InMemory: true})
+			c, err := client.New(client.Config{Server: srv.URL, Dial: srv.Dial})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.CloseIdleConnections()
+			op, err := operator.New(c, operator.Options{Name: "fleet", Watched: watched, Setup: func(op *operator.Operator) error {
+				op.Define(crd.Of[fleet](fleets, crd.Options{}))
+				maps := operator.Owns[kube.Partial](operator.For(op, fleets, operator.Reconciler[fleet]{
+					Reconcile: func(context.Context, fleet) (none controller.Result, err error) { return none, nil },
+				}), kube.ConfigMaps)
+				owner := fleet{Meta: kube.Meta{Name: "x", UID: "x"}}
+				if _, err := maps.Apply(t.Context(), owner, `{}`); err == nil || !strings.Contains(err.Error(), "no namespace") {
+					t.Errorf("Apply with Watched %q returned %v", watched, err)
+				}
+				return nil
+			}})
+			if err != nil || len(op.Definitions()) != 1 || len(srv.Requests()) != 0 {
+				t.Error(err, srv.Requests())
+			}
+		})
+	}
 }

@@ -35,7 +35,8 @@ type written[T kube.Object] struct {
 	now T
 }
 
-// For adds a reconciler of the objects of r. Its controller has the name of the kind.
+// For adds a reconciler of the objects of r, which has one. Its controller has the plural name
+// of r.
 func For[T interface {
 	kube.Object
 	GetGeneration() int64
