@@ -251,7 +251,15 @@ func (r *rolling) follow(ctx context.Context, of int, col client.Collection[code
 		}
 	}
 	synced, released := false, false
-	for ev, err := range watch.New(col, watch.Options{MaxItem: record.MaxItem}).Events(ctx) {
+	broken, attempts := false, 0
+	label := col.Resource.GroupResource()
+	again := func(_ watch.Op, _ kube.Revision, gap time.Duration) {
+		if broken && gap > 0 {
+			r.talk.Info(label, messages.Again([][]int{{int(gap), attempts}}), "watching again", "gap", gap.String(), "attempts", attempts)
+		}
+		broken, attempts = false, 0
+	}
+	for ev, err := range watch.New(col, watch.Options{MaxItem: record.MaxItem, Trace: watch.Trace{Connected: again}}).Events(ctx) {
 		var stop *watch.Interruption
 		switch {
 		case err == nil && ev.Type == watch.Synced:
@@ -266,7 +274,6 @@ func (r *rolling) follow(ctx context.Context, of int, col client.Collection[code
 			}
 		case errors.As(err, &stop) && stop.Err != nil:
 			refused := errors.Is(stop.Err, kube.ErrForbidden) || errors.Is(stop.Err, kube.ErrUnauthorized) || errors.Is(stop.Err, kube.ErrNotFound)
-			label := col.Resource.GroupResource()
 			switch {
 			case (refused || stop.Next == watch.OpNone) && !synced && of == ofObject:
 				send(change{err: exit.Failed(fmt.Errorf("%s %s: %w", messages.Verb(stop.Op), r.target.Label(), stop.Err))})
@@ -281,6 +288,10 @@ func (r *rolling) follow(ctx context.Context, of int, col client.Collection[code
 					if !send(change{}) {
 						return
 					}
+				}
+				broken = true
+				if stop.Lived == 0 {
+					attempts++
 				}
 				r.talk.Warn(label, fmt.Sprintf("cannot %s: %v; again in %s", messages.Verb(stop.Op), stop.Err, printable.Rough(stop.Wait)), "failed", "err", printable.Line(stop.Err.Error()))
 			}
