@@ -116,8 +116,9 @@ func (p *process) kill() {
 	p.end()
 }
 
-// patience bounds each wait for something that must happen, unless the story has another.
-const patience = 60 * time.Second
+// patience bounds each wait for something that must happen, unless the story has another. A
+// commit that the system holds for CommitTimeout, and the opening after it, fit in twice.
+const patience = 3 * time.Minute
 
 // until waits for a position.
 func (p *process) until(what string, reached func(sink.Position) bool) {
