@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -21,6 +20,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/listwatch/listwatch/e2e/browser/internal/launch"
 )
 
 // patience is how long a condition may take on a loaded machine.
@@ -31,14 +32,9 @@ var chromium string
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			chromium = path
-			break
-		}
-	}
-	if chromium == "" {
-		fmt.Fprintln(os.Stderr, "Chromium is not there: apt-get install chromium")
+	var err error
+	if chromium, err = launch.Path(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(m.Run())

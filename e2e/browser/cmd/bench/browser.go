@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"time"
 
 	"github.com/chromedp/cdproto/heapprofiler"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/listwatch/listwatch/e2e/browser/internal/launch"
 )
 
 // observer notes, in the page, when rows appear, and each number of restarts that a row
@@ -37,26 +38,8 @@ type browser struct {
 }
 
 func newBrowser(ctx context.Context) (*browser, error) {
-	var path string
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if p, err := exec.LookPath(name); err == nil {
-			path = p
-			break
-		}
-	}
-	if path == "" {
-		return nil, errors.New("there is no Chromium: apt-get install chromium (or, as root, make chromium)")
-	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WSURLReadTimeout(time.Minute))
-	alloc, cancel1 := chromedp.NewExecAllocator(ctx, options...)
-	// Without a word for events that the client cannot decode: Chromium has more than it knows.
-	b, cancel2 := chromedp.NewContext(alloc, chromedp.WithErrorf(func(string, ...any) {}))
-	if err := chromedp.Run(b); err != nil {
-		cancel2()
-		cancel1()
-		return nil, err
-	}
-	return &browser{b, func() { cancel2(); cancel1() }}, nil
+	b, end, err := launch.Chromium(ctx)
+	return &browser{b, end}, err
 }
 
 // tab is a page with the observer.

@@ -12,14 +12,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/listwatch/listwatch/e2e/browser/internal/launch"
 )
 
 // options is what is measured.
@@ -59,15 +59,9 @@ func (o options) bench(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	program := filepath.Join(dir, "listwatch")
-	module, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/listwatch/listwatch").Output()
+	program, err := launch.Program(ctx, dir)
 	if err != nil {
-		return fmt.Errorf("looking for the module: %w", err)
-	}
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/listwatch")
-	build.Dir, build.Stderr = strings.TrimSpace(string(module)), os.Stderr
-	if err := build.Run(); err != nil {
-		return fmt.Errorf("building listwatch: %w", err)
+		return err
 	}
 	w, err := newWorld(o.pods)
 	if err != nil {

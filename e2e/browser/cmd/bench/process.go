@@ -1,22 +1,22 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/listwatch/listwatch/e2e/browser/internal/launch"
 )
 
 // uiProcess is "listwatch ui" as a process, behind a proxy that counts bytes.
 type uiProcess struct {
-	cmd   *exec.Cmd
+	page  *launch.Page
 	proxy net.Listener
 	url   string // of the proxy
 	token string
@@ -25,33 +25,16 @@ type uiProcess struct {
 }
 
 func startUI(ctx context.Context, program, server string) (*uiProcess, error) {
-	u := &uiProcess{cmd: exec.CommandContext(ctx, program, "ui", "pods", "--server", server, "-q")}
-	stderr, err := u.cmd.StderrPipe()
+	page, err := launch.Serve(ctx, program, "ui", "pods", "--server", server, "-q")
 	if err != nil {
 		return nil, err
 	}
-	if err := u.cmd.Start(); err != nil {
-		return nil, err
-	}
-	var said []string
-	lines := bufio.NewScanner(stderr)
-	for u.token == "" && lines.Scan() {
-		said = append(said, lines.Text())
-		if _, link, ok := strings.Cut(lines.Text(), "http://"); ok {
-			u.url, u.token, _ = strings.Cut(link, "/#token=")
-		}
-	}
-	if u.token == "" {
-		err := u.cmd.Wait()
-		return nil, fmt.Errorf("listwatch ui printed no link (%v):\n%s", err, strings.Join(said, "\n"))
-	}
-	u.wg.Go(func() { _, _ = io.Copy(os.Stderr, stderr) })
+	u := &uiProcess{page: page, token: page.Token}
 	if u.proxy, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		u.close()
 		return nil, err
 	}
-	address := u.url
-	u.wg.Go(func() { u.serve(address) })
+	u.wg.Go(func() { u.serve(strings.TrimPrefix(page.URL, "http://")) })
 	u.url = "http://" + u.proxy.Addr().String()
 	return u, nil
 }
@@ -84,7 +67,7 @@ func (u *uiProcess) sent() int64 { return u.total.Load() }
 
 // memory returns the resident set and its peak, in MB.
 func (u *uiProcess) memory() (now, peak float64, err error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", u.cmd.Process.Pid))
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", u.page.PID))
 	if err != nil {
 		return 0, 0, err
 	}
@@ -108,9 +91,8 @@ func (u *uiProcess) close() {
 	if u.proxy != nil {
 		u.proxy.Close()
 	}
-	_ = u.cmd.Process.Signal(os.Interrupt)
+	u.page.Close()
 	u.wg.Wait()
-	_ = u.cmd.Wait()
 }
 
 // counted counts what is written.
