@@ -14,7 +14,7 @@ CONTROLLED   = ^(TestControllerManager|TestControllerManagerThatCannotStart|Test
 APART        = $(CONTROLLED)|^TestTerminal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-ui test check lint unit race-ready e2e operators terminal shells pictures ui-test ui-e2e chromium compat compat-short sink postgresql ci fuzz attacks hostile soak bench ui-bench microbench install man completion notices base-images generate clean
+.PHONY: help demo demo-ui test check lint unit race-ready e2e operators terminal shells pictures ui-pictures ui-test ui-e2e chromium compat compat-short sink postgresql ci fuzz attacks hostile soak bench ui-bench microbench install man completion notices base-images generate clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,6 +76,9 @@ shells: # installs what terminal needs, where this may be done
 
 pictures: shells ## the animations of README.md: recorded in tmux with the program and kubectl of now, then drawn
 	cd e2e && timeout 45m $(GO) run ./cmd/build kubectl && $(GO) run ./cmd/pictures
+
+ui-pictures: ## the pictures of the live page in README.md, taken in a real Chromium of the demonstration, two minutes
+	cd e2e/browser && timeout 20m $(GO) run ./cmd/pictures
 
 ui-test: ## the live page in a real Chromium, some minutes
 	@command -v chromium chromium-browser google-chrome >/dev/null || { echo "*** Chromium is not there: apt-get install chromium (or, as root, make chromium) ***"; exit 1; }
