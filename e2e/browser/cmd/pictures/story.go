@@ -56,7 +56,8 @@ func (p *page) story(url string) error {
 
 		screen,
 		step{"dark colours", colours("dark")},
-		press("a moment after the gap", moment, in("at=")),
+		until("a wide bar of time", `document.querySelector("#bars svg").viewBox.baseVal.width > 1000`),
+		press("a moment after the gap", moment, in("at=")+` && document.querySelector("#notes [data-gap]")`),
 		until("the past", `document.querySelector("#banner").innerText.includes("ago") && document.querySelectorAll("#rows tr.row").length > 8 && document.querySelector("#notes [data-gap]")`),
 		p.shot("ui-past.png"),
 	)
