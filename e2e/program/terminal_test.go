@@ -57,7 +57,7 @@ func (w *terminal) screen(flags ...string) string {
 func (w *terminal) until(pattern string) string {
 	w.Helper()
 	re := regexp.MustCompile("(?m)" + pattern)
-	end := time.After(20 * time.Second)
+	end := time.After(time.Minute)
 	for {
 		s := w.screen()
 		if re.MatchString(s) {
