@@ -97,9 +97,9 @@ DELETE /api/v1/namespaces/a/configmaps/x
 
 const aboutConfigMaps = `{"operations":["*"],"apiGroups":[""],"apiVersions":["v1"],"resources":["configmaps"]}`
 
-// TestWebhooksAreToldOfTheRequest: who sent it, with which options, and in which version,
+// TestWebhooksGetTheRequest: who sent it, with which options, and in which version,
 // as kube-apiserver says it; an apply and a patch have the options of a create or update.
-func TestWebhooksAreToldOfTheRequest(t *testing.T) {
+func TestWebhooksGetTheRequest(t *testing.T) {
 	srv, h := apitest.New(t), newHookServer(t)
 	h.configure(srv, "Validating", "/v", aboutConfigMaps+`,{"operations":["*"],"apiGroups":["apps"],"apiVersions":["v1"],"resources":["deployments/status"]}`, `,"timeoutSeconds":7`)
 	for _, test := range []struct{ request, options string }{

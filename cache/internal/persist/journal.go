@@ -43,7 +43,7 @@ type Journal[T kube.Object] struct {
 	failed   bool // a write failed, which was returned; the next snapshot begins another file
 	lost     bool // the current or next file says that the snapshot is of a lost history
 	losses   int  // number of calls of Lose that needed a new file
-	owed     bool // the last of them could not be written
+	pending  bool // the last of them is not written yet
 }
 
 const (
@@ -63,7 +63,7 @@ func NewJournal[T kube.Object](path string, b Identity) *Journal[T] {
 // Write appends records in one write. It returns an error once for each file. Before that,
 // also without records, it tries again to write what [Journal.Lose] could not.
 func (j *Journal[T]) Write(records []Record[T]) error {
-	if j.owed {
+	if j.pending {
 		_ = j.mark() // Lose returned the first error
 	}
 	if j.failed || len(records) == 0 {
@@ -109,7 +109,7 @@ func (j *Journal[T]) Lose() error {
 		return nil
 	}
 	j.losses++
-	j.owed = true
+	j.pending = true
 	return j.mark()
 }
 
@@ -123,7 +123,7 @@ func (j *Journal[T]) mark() error {
 	if err := j.open(); err != nil {
 		return j.fail(err)
 	}
-	j.owed = false
+	j.pending = false
 	return nil
 }
 
@@ -174,7 +174,7 @@ func (j *Journal[T]) Rotate() (drop func()) {
 	j.Number++
 	j.lost = false
 	return func() {
-		j.owed = j.owed && j.losses != losses
+		j.pending = j.pending && j.losses != losses
 		for _, f := range old {
 			_ = os.Remove(f.name) // the next call tries again
 		}

@@ -127,9 +127,9 @@ func TestJournalOfALostHistoryThatIsDamaged(t *testing.T) {
 	}
 }
 
-// TestJournalOwesALoss: what Lose cannot write comes with the next Write, unless a snapshot
+// TestJournalWithAPendingLoss: what Lose cannot write comes with the next Write, unless a snapshot
 // of the new history was saved before.
-func TestJournalOwesALoss(t *testing.T) {
+func TestJournalWithAPendingLoss(t *testing.T) {
 	identity := Identity{Cluster: "c1", Resource: kube.Resource{Group: "example.com", Version: "v1", Plural: "gauges"}}
 	tests := map[string]struct {
 		acts func(j *Journal[gauge], lose func())

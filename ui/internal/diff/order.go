@@ -93,13 +93,13 @@ func isTime(path string) bool {
 	return strings.HasSuffix(path, "Time") || strings.HasSuffix(path, "Timestamp") || strings.HasSuffix(path, "At")
 }
 
-// leafOrder lets a condition be read as a person tells it.
+// leafOrder puts the members of a condition in the order in which people read them.
 func leafOrder(p *compare.Path) int {
-	told := []string{"status", "reason", "message"}
+	read := []string{"status", "reason", "message"}
 	if p != nil {
-		if i := slices.Index(told, p.Member); i >= 0 {
+		if i := slices.Index(read, p.Member); i >= 0 {
 			return i
 		}
 	}
-	return len(told)
+	return len(read)
 }
