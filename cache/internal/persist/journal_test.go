@@ -19,18 +19,22 @@ type gauge struct {
 	Value     float64 `json:"value"`
 }
 
+// journalAt returns a journal that nothing was read from or written to.
+func journalAt(t *testing.T, path string) *Journal[gauge] {
+	t.Helper()
+	identity := Identity{Cluster: "c1", Resource: kube.Resource{Group: "example.com", Version: "v1", Plural: "gauges"}}
+	j := NewJournal[gauge](path, identity)
+	var err error
+	if j.Header, err = NewHeader[gauge](identity); err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
 // TestJournalThatIsDamagedStaysIfItsRecordsCannotBeCopied: the next start needs them.
 func TestJournalThatIsDamagedStaysIfItsRecordsCannotBeCopied(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "gauges")
-	identity := Identity{Cluster: "c1", Resource: kube.Resource{Group: "example.com", Version: "v1", Plural: "gauges"}}
-	journal := func() *Journal[gauge] {
-		j := NewJournal[gauge](path, identity)
-		var err error
-		if j.Header, err = NewHeader[gauge](identity); err != nil {
-			t.Fatal(err)
-		}
-		return j
-	}
+	journal := func() *Journal[gauge] { return journalAt(t, path) }
 	names := func(records []Record[gauge]) (names []string) {
 		for _, r := range records {
 			names = append(names, r.Key.Name)
@@ -85,15 +89,7 @@ func TestJournalThatIsDamagedStaysIfItsRecordsCannotBeCopied(t *testing.T) {
 // TestJournalOfALostHistoryThatIsDamaged: what replaces the file says so too.
 func TestJournalOfALostHistoryThatIsDamaged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "gauges")
-	identity := Identity{Cluster: "c1", Resource: kube.Resource{Group: "example.com", Version: "v1", Plural: "gauges"}}
-	journal := func() *Journal[gauge] {
-		j := NewJournal[gauge](path, identity)
-		var err error
-		if j.Header, err = NewHeader[gauge](identity); err != nil {
-			t.Fatal(err)
-		}
-		return j
-	}
+	journal := func() *Journal[gauge] { return journalAt(t, path) }
 	j := journal()
 	for range 3 { // of which one file comes
 		if err := j.Lose(); err != nil {
@@ -130,7 +126,6 @@ func TestJournalOfALostHistoryThatIsDamaged(t *testing.T) {
 // TestJournalWithAPendingLoss: what Lose cannot write comes with the next Write, unless a snapshot
 // of the new history was saved before.
 func TestJournalWithAPendingLoss(t *testing.T) {
-	identity := Identity{Cluster: "c1", Resource: kube.Resource{Group: "example.com", Version: "v1", Plural: "gauges"}}
 	tests := map[string]struct {
 		acts func(j *Journal[gauge], lose func())
 		lost bool
@@ -148,14 +143,7 @@ func TestJournalWithAPendingLoss(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "gauges")
-			journal := func() *Journal[gauge] {
-				j := NewJournal[gauge](path, identity)
-				var err error
-				if j.Header, err = NewHeader[gauge](identity); err != nil {
-					t.Fatal(err)
-				}
-				return j
-			}
+			journal := func() *Journal[gauge] { return journalAt(t, path) }
 			j := journal()
 			tt.acts(j, func() {
 				if err := os.Mkdir(j.name(j.Number), 0o700); err != nil {
