@@ -127,6 +127,7 @@ func playManager(t *testing.T, s *server, ns string, kind parentKind) *transcrip
 	if err != nil {
 		t.Fatal(err)
 	}
+	learnTypes(t, m)
 	k := &keeper{client: m.GetClient(), kind: kind, did: make(map[string]bool)}
 	if err := builder.ControllerManagedBy(m).Named("keeper").For(kind.empty()).Owns(&corev1.ConfigMap{}).Complete(k); err != nil {
 		t.Fatal(err)
@@ -153,6 +154,16 @@ func playManager(t *testing.T, s *server, ns string, kind parentKind) *transcrip
 	u.r.add("the lease", lease...)
 	u.r.add("requests", p.lines()...)
 	return u.r
+}
+
+// learnTypes has m's mapper read the server's types. If two of the manager's
+// informers ask for their first types at once, the second reads the group of its type
+// once more, and whether they do is a matter of luck.
+func learnTypes(t *testing.T, m manager.Manager) {
+	t.Helper()
+	if _, err := m.GetRESTMapper().RESTMapping(corev1.SchemeGroupVersion.WithKind("ConfigMap").GroupKind(), "v1"); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // user acts on parents, and looks at what the controller makes of it.
