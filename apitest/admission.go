@@ -27,8 +27,8 @@ type Admission struct {
 	User        string
 	DryRun      bool
 
-	// Object is the object to store, as JSON; nil for a DELETE. A mutating hook may
-	// assign another one. Old is the stored object; nil for a CREATE.
+	// Object is the object to store, as JSON; nil for a DELETE. A mutating hook may assign
+	// another one. Old is the stored object; nil for a CREATE. Of a scale both are a Scale.
 	Object, Old []byte
 
 	Warnings []string // for the client
@@ -95,6 +95,9 @@ func (s *Server) admission(c *change, old, o *object.Object) *admitting {
 		if a.Old = old.Body; c.target.form != c.target.info || old.Version != c.target.form.Version {
 			a.Old = view.InVersion(a.Old, a.Resource)
 		}
+		if a.Subresource == "scale" {
+			a.Old = view.ScaleOf(c.target.info, old)
+		}
 	}
 	return &admitting{a, c, hooks, mutating, validating}
 }
@@ -143,6 +146,12 @@ func (a *admitting) show(o *object.Object, version string, raw bool) {
 	rv, _ := store.ParseRevision(version) // it was checked
 	w := *o
 	w.Seal(info, rv)
+	if c.target.sub == "scale" {
+		if a.Object = view.ScaleOf(info, &w); raw {
+			a.Object = object.Marshal(c.scale)
+		}
+		return
+	}
 	if a.Key, a.Object = w.Key, w.Body; c.target.form == info {
 		return
 	}
@@ -179,7 +188,8 @@ func (a *admitting) call(mutates bool, webhooks []*webhook.Webhook) *kube.Status
 	if a.c.deletion == nil {
 		options = webhook.OptionsOf(a.Operation, a.c.r.URL.Query())
 	}
-	c := webhook.Caller{User: s.userInfo(a.c.r), Options: options, ID: s.store.NewUID, Namespace: namespace, InVersion: view.InVersion}
+	c := webhook.Caller{User: s.userInfo(a.c.r), Options: options, ID: s.store.NewUID, Namespace: namespace, InVersion: view.InVersion,
+		Nameless: a.c.target.verb == "deletecollection"}
 	return c.Call(a.c.ctx, webhooks, (*webhook.Write)(a.Admission), mutates)
 }
 
@@ -189,7 +199,7 @@ func (a *admitting) call(mutates bool, webhooks []*webhook.Webhook) *kube.Status
 func (c *change) readmit(old, o *object.Object, body []byte) (*object.Object, *kube.Status) {
 	t := c.target
 	t.key = o.Key
-	if t.info.BuiltIn {
+	if t.info.BuiltIn && t.sub != "scale" {
 		v, strict, err := t.form.Type().Read(body)
 		if err != nil {
 			return nil, wire.Internal(err.Error())
@@ -198,10 +208,14 @@ func (c *change) readmit(old, o *object.Object, body []byte) (*object.Object, *k
 			body = object.Marshal(v)
 		}
 	}
-	if t.form != t.info {
+	if t.form != t.info && t.sub != "scale" {
 		body, t.res = object.Marshal(c.keep(object.DecodeValue(body))), t.info.Resource
 	}
-	changed, st := decodeObject(t, body)
+	decode := func() (*object.Object, *kube.Status) { return decodeObject(t, body) }
+	if t.sub == "scale" {
+		decode = func() (*object.Object, *kube.Status) { return c.scaled(old, body) }
+	}
+	changed, st := decode()
 	if st != nil {
 		return nil, st
 	}

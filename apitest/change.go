@@ -8,6 +8,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/apitest/internal/store"
+	"github.com/listwatch/listwatch/apitest/internal/view"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -39,6 +40,7 @@ type change struct {
 	causes   []kube.StatusCause // further errors, besides those of validation
 	sent     map[string]any     // the object in the version in which it was written; nil if that is the stored version
 	doubled  []string           // errors about duplicate fields of a patch
+	scale    view.Scale         // of a write of the subresource scale, as it was sent
 }
 
 // change begins a change by x.

@@ -89,6 +89,7 @@ func readDeletion(x *Exchange) (o deleteOptions, d store.Deletion, st *kube.Stat
 	if o.Kind != "" && o.Kind != "DeleteOptions" {
 		return o, d, wire.BadRequest("no kind %q is registered for version %q in scheme \"pkg/runtime/scheme.go:111\"", o.Kind, o.APIVersion)
 	}
+	o.Kind, o.APIVersion = "DeleteOptions", webhook.OptionsVersion
 	if o.PropagationPolicy != nil {
 		d.Policy = *o.PropagationPolicy
 	}
@@ -129,10 +130,8 @@ func (s *Server) delete(x *Exchange, w http.ResponseWriter, v *view.View) *kube.
 		return st
 	}
 	res, key := x.target.res, x.target.key
-	c := s.change(x, writeOptions{verb: "delete", dry: d.Dry}, updates)
-	c.deletion = &opts
-	c.deletion.Kind, c.deletion.APIVersion = "DeleteOptions", webhook.OptionsVersion
-	last, kept, st := c.remove(opts, d)
+	c := s.deletion(x, &opts, d)
+	last, kept, st := c.remove(d)
 	c.warn(w)
 	if st != nil {
 		return st
@@ -149,14 +148,21 @@ func (s *Server) delete(x *Exchange, w http.ResponseWriter, v *view.View) *kube.
 	return nil
 }
 
+// deletion begins a change that deletes.
+func (s *Server) deletion(x *Exchange, opts *deleteOptions, d store.Deletion) *change {
+	c := s.change(x, writeOptions{verb: "delete", dry: d.Dry}, updates)
+	c.deletion = opts
+	return c
+}
+
 // remove deletes the object if the preconditions hold and admission permits it.
-func (c *change) remove(opts deleteOptions, d store.Deletion) (last *object.Object, kept bool, st *kube.Status) {
+func (c *change) remove(d store.Deletion) (last *object.Object, kept bool, st *kube.Status) {
 	s, t, key := c.srv.store, c.target.table, c.target.key
 	for range maxAttempts {
 		s.Lock()
 		old := t.Get(key)
 		s.Unlock()
-		if st := c.deletable(old, opts); st != nil {
+		if st := c.deletable(old); st != nil {
 			return nil, false, st
 		}
 		hooks := c.srv.admission(c, old, nil)
@@ -179,8 +185,8 @@ func (c *change) remove(opts deleteOptions, d store.Deletion) (last *object.Obje
 }
 
 // deletable checks the preconditions.
-func (c *change) deletable(old *object.Object, opts deleteOptions) *kube.Status {
-	res := c.target.res
+func (c *change) deletable(old *object.Object) *kube.Status {
+	res, opts := c.target.res, c.deletion
 	if old == nil {
 		return wire.NotFound(res, c.target.key.Name)
 	}
@@ -224,7 +230,8 @@ func precondition(res kube.Resource, name, what, want, have, since string) *kube
 		Details: &kube.StatusDetails{Name: name, Group: res.Group, Kind: res.Kind}}
 }
 
-// deleteCollection deletes the objects that a LIST with the same options returns.
+// deleteCollection deletes the objects that a LIST with the same options returns. The
+// response contains them as they were.
 func (s *Server) deleteCollection(x *Exchange, w http.ResponseWriter, q *store.Query, v *view.View) *kube.Status {
 	opts, d, st := readDeletion(x)
 	if st != nil {
@@ -233,39 +240,31 @@ func (s *Server) deleteCollection(x *Exchange, w http.ResponseWriter, q *store.Q
 	if x.target.res.Namespaced && x.target.key.Namespace == "" {
 		return wire.MethodNotAllowed()
 	}
-	if q.Token != "" {
-		if _, st := store.ParseToken(q.Token); st != nil {
-			return st
-		}
+	if _, st := store.ParseToken(q.Token); q.Token != "" && st != nil {
+		return st
 	}
 	q.Token = ""
 	p, st := s.store.Page(x.target.table, q, store.ContinueToken{})
 	if st != nil {
 		return st
 	}
-	if st := s.removeAll(x, p, opts, d); st != nil {
+	c := s.deletion(x, &opts, d)
+	st = c.removeAll(p, d)
+	c.warn(w)
+	if st != nil {
 		return st
 	}
 	wire.WriteJSON(w, http.StatusOK, "application/json", v.List(p, false))
 	return nil
 }
 
-// removeAll removes the objects of p that still exist, up to one whose precondition
-// fails. The response contains the objects before the deletion.
-func (s *Server) removeAll(x *Exchange, p *store.Page, opts deleteOptions, d store.Deletion) *kube.Status {
-	st, t := s.store, x.target.table
-	st.Lock()
-	defer st.Unlock()
-	defer st.Settle()
+// removeAll removes the objects of p that still exist, up to one that may not be deleted.
+func (c *change) removeAll(p *store.Page, d store.Deletion) *kube.Status {
 	for _, o := range p.Objects {
-		current := t.Get(o.Key)
-		if current == nil {
-			continue
-		}
-		if st := opts.holds(t.Info.Resource, current); st != nil {
+		c.target.key = o.Key
+		if _, _, st := c.remove(d); st != nil && st.Reason != "NotFound" {
 			return st
 		}
-		st.Remove(t, current, d)
 	}
 	return nil
 }

@@ -135,6 +135,7 @@ func (c *change) scaled(old *object.Object, b []byte) (*object.Object, *kube.Sta
 		return nil, wire.Invalid("autoscaling", "Scale", old.Key.Name, kube.StatusCause{Reason: "FieldValueInvalid",
 			Message: fmt.Sprintf("Invalid value: %d: must be greater than or equal to 0", s.Spec.Replicas), Field: "spec.replicas"})
 	}
+	c.scale, c.scale.Kind, c.scale.APIVersion = s, "Scale", "autoscaling/v1"
 	o := &object.Object{Key: old.Key, Meta: old.Meta, Fields: old.Fields}
 	o.Meta.ResourceVersion = s.Metadata.ResourceVersion
 	first, rest, _ := strings.Cut(info.Scale.SpecReplicas, ".")

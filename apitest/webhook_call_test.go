@@ -392,3 +392,88 @@ POST /api/v1/namespaces/a/configmaps {"metadata":{"name":"unknown"},"data":{"a":
 {"data":{"a":"b"},"unknown":null}
 `)
 }
+
+// TestWebhooksOfADeletedCollection: they are called for each object, without its name,
+// and one that refuses an object keeps it and those after it.
+func TestWebhooksOfADeletedCollection(t *testing.T) {
+	srv, h := apitest.New(t), newHookServer(t)
+	const maps = "/api/v1/namespaces/a/configmaps"
+	for _, name := range []string{"x", "y", "z"} {
+		playWritesOn(t, srv, "\nPOST "+maps+` {"metadata":{"name":"`+name+`"}}`+"\n201\n")
+	}
+	h.answers["/v"] = func(request map[string]any) any {
+		old := request["oldObject"].(map[string]any)["metadata"].(map[string]any)
+		return map[string]any{"allowed": old["name"] != "y", "warnings": []string{"about " + old["name"].(string)}}
+	}
+	h.configure(srv, "Validating", "/v", aboutConfigMaps, "")
+	playWritesOn(t, srv, "\nDELETE "+maps+`?gracePeriodSeconds=3
+400 299 - "about x" 299 - "about y"
+{"message":"admission webhook \"hook.example.com\" denied the request without explanation"}
+
+GET `+maps+`/x
+404
+
+GET `+maps+`/y
+200
+
+GET `+maps+`/z
+200
+`)
+	asked := h.take("/v")
+	if len(asked) != 2 {
+		t.Fatalf("it was asked %d times, want 2", len(asked))
+	}
+	for _, a := range asked {
+		if name, ok := a["name"]; ok || a["operation"] != "DELETE" || a["object"] != nil || a["namespace"] != "a" {
+			t.Errorf("name %v, operation %v, object %v, namespace %v", name, a["operation"], a["object"], a["namespace"])
+		}
+		if options := fmt.Sprint(a["options"]); options != "map[apiVersion:meta.k8s.io/v1 gracePeriodSeconds:3 kind:DeleteOptions]" {
+			t.Errorf("options %s", options)
+		}
+	}
+}
+
+// TestWebhooksOfAScale: the subresource scale has a Scale, before and after, which a
+// webhook may change.
+func TestWebhooksOfAScale(t *testing.T) {
+	srv, h := apitest.New(t), newHookServer(t)
+	h.answers["/m"] = func(map[string]any) any {
+		return map[string]any{"allowed": true, "patchType": "JSONPatch",
+			"patch": base64.StdEncoding.EncodeToString([]byte(`[{"op":"replace","path":"/spec/replicas","value":5}]`))}
+	}
+	const rules = `{"operations":["*"],"apiGroups":["apps"],"apiVersions":["v1"],"resources":["deployments/scale"]}`
+	h.configure(srv, "Mutating", "/m", rules, "")
+	h.configure(srv, "Validating", "/v", rules, "")
+	const deployments = "/apis/apps/v1/namespaces/a/deployments"
+	playWritesOn(t, srv, `
+POST `+deployments+` {"metadata":{"name":"d"},"spec":{"replicas":1,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}
+201
+`)
+	for _, request := range []string{
+		"PUT " + deployments + `/d/scale {"metadata":{"name":"d","labels":{"l":"m"}},"spec":{"replicas":3}}`,
+		"> Content-Type: application/merge-patch+json\nPATCH " + deployments + `/d/scale {"spec":{"replicas":4}}`,
+		"> Content-Type: application/apply-patch+yaml\nPATCH " + deployments + `/d/scale?fieldManager=m&force=true {"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"d"},"spec":{"replicas":2}}`,
+	} {
+		playWritesOn(t, srv, "\n"+request+"\n200\n"+`{"kind":"Scale","spec":{"replicas":5}}`+"\n\nGET "+deployments+"/d\n200\n"+
+			`{"kind":"Deployment","spec":{"replicas":5,"selector":{"matchLabels":{"a":"b"}}}}`+"\n")
+		for _, path := range []string{"/m", "/v"} {
+			asked := h.take(path)
+			if len(asked) != 1 {
+				t.Fatalf("%s: %s was asked %d times", request, path, len(asked))
+			}
+			a := asked[0]
+			for _, member := range []string{"kind", "requestKind"} {
+				if got := fmt.Sprint(a[member]); got != "map[group:autoscaling kind:Scale version:v1]" {
+					t.Errorf("%s: %s of %s is %s", request, member, path, got)
+				}
+			}
+			object, old := a["object"].(map[string]any), a["oldObject"].(map[string]any)
+			if object["kind"] != "Scale" || old["kind"] != "Scale" || object["apiVersion"] != "autoscaling/v1" || old["status"].(map[string]any)["selector"] != "a=b" {
+				t.Errorf("%s: %s got %v and %v", request, path, object, old)
+			}
+			if a["name"] != "d" || a["subResource"] != "scale" || a["resource"].(map[string]any)["resource"] != "deployments" {
+				t.Errorf("%s: %s was asked about %v", request, path, a)
+			}
+		}
+	}
+}

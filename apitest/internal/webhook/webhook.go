@@ -230,6 +230,10 @@ type Caller struct {
 	ID        func() string            // returns the UID of a request
 	Namespace func(name string) []byte // returns a Namespace, nil if it does not exist
 
+	// Nameless leaves the name of the object out of the request, as a deletion of a
+	// collection does.
+	Nameless bool
+
 	// InVersion returns an object, nil for none, in another version.
 	InVersion func(b []byte, to kube.Resource) []byte
 }
@@ -298,7 +302,7 @@ func (c *Caller) call(ctx context.Context, h *Webhook, a *Write, mutates bool) *
 		var changed []byte
 		if changed, err = patch.Apply(c.seen(h, a, a.Object)); err == nil {
 			a.Object = changed
-			if h.as != a.Resource {
+			if a.converts(h) {
 				a.Object = c.InVersion(changed, a.Resource)
 			}
 		}
@@ -311,11 +315,15 @@ func (c *Caller) call(ctx context.Context, h *Webhook, a *Write, mutates bool) *
 
 // seen returns an object of a in the version that h gets.
 func (c *Caller) seen(h *Webhook, a *Write, b []byte) []byte {
-	if h.as == a.Resource {
+	if !a.converts(h) {
 		return b
 	}
 	return c.InVersion(b, h.as)
 }
+
+// converts reports whether h gets the objects of a in another version than that of the
+// request: a Scale has only one.
+func (a *Write) converts(h *Webhook) bool { return h.as != a.Resource && a.Subresource != "scale" }
 
 // check reports what a response may not have, of a webhook that mutates or not.
 func (r *admissionResponse) check(mutates bool) error {
@@ -355,6 +363,13 @@ func (c *Caller) ask(ctx context.Context, h *Webhook, a *Write) (*admissionRespo
 		RequestKind: groupVersionKind{asked.Group, asked.Version, asked.Kind}, RequestResource: groupVersionRes{asked.Group, asked.Version, asked.Plural},
 		RequestSubResource: a.Subresource, UserInfo: c.User, Options: c.Options,
 		Object: c.seen(h, a, a.Object), OldObject: c.seen(h, a, a.Old), DryRun: a.DryRun}}
+	if a.Subresource == "scale" {
+		ask.Request.Kind = groupVersionKind{"autoscaling", "v1", "Scale"}
+		ask.Request.RequestKind = ask.Request.Kind
+	}
+	if c.Nameless {
+		ask.Request.Name = ""
+	}
 	if a.Object == nil {
 		ask.Request.Object = json.RawMessage("null")
 	}
