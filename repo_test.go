@@ -91,6 +91,8 @@ var floors = map[string]float64{
 	"ui/internal/describe":       2,
 	"ui/internal/managed":        1,
 	"ui/internal/natural":        0,
+	"ui/internal/row":            4,
+	"ui/internal/sorted":         0,
 	"ui/internal/mount":          0,
 	"ui/internal/section":        4,
 	"manager":                    6,

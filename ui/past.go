@@ -89,7 +89,7 @@ func (k *kind) labelsOf(l *life) text {
 func (v *view) rewind() wireWindow {
 	k, at := v.kind, v.query.At
 	items := k.at(at)
-	v.built, v.rows, v.dirty = true, nil, map[int64]*item{}
+	v.built, v.rows, v.dirty = true, nil, map[int64]touched{}
 	total := 0
 	for _, i := range items {
 		if v.sees == nil || v.sees(i.key.Namespace) {

@@ -55,7 +55,7 @@ func (k *kind) record(d cache.Delta[*item], p parsed) {
 	}
 	k.keep(d, it, p, at)
 	for v := range k.views {
-		v.touch(it)
+		v.touch(d.Old, it)
 	}
 }
 

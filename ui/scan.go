@@ -165,7 +165,7 @@ func (s *scan) take(verdicts []verdict, text string) {
 		}
 		if s.view.dirty != nil {
 			if _, ok := s.view.dirty[v.item.n]; !ok && s.view.kind.current(v.item) {
-				s.view.dirty[v.item.n] = v.item
+				s.view.soil(v.item, v.item)
 			}
 		}
 	}

@@ -3,11 +3,13 @@ package ui
 import (
 	"cmp"
 	"slices"
+
+	"github.com/listwatch/listwatch/ui/internal/sorted"
 )
 
 // view is the sorted list of the objects that a query selects. It is kept up to date by
-// changes that are collected until somebody looks: then their rows are taken out and put
-// in where they belong, in one pass. The mutex of its kind guards it.
+// changes that are collected until somebody looks: then their rows are replaced, or taken
+// out and put in where they belong. The mutex of its kind guards it.
 type view struct {
 	kind  *kind
 	query query
@@ -16,7 +18,7 @@ type view struct {
 
 	built   bool
 	rows    []*item // sorted, with those that went ten seconds ago at most
-	dirty   map[int64]*item
+	dirty   map[int64]touched
 	changes int // since somebody looked
 	gone    []*item
 	matched int
@@ -51,8 +53,14 @@ func (v *view) close() {
 // maxDirty is how many changed objects a view collects besides as many as it has rows.
 const maxDirty = 10_000
 
-// touch notes that an object changed.
-func (v *view) touch(i *item) {
+// touched is an object that changed since somebody looked.
+type touched struct {
+	was *item // its state then; nil = none, as it is new
+	now *item // nil = its row is only to be taken out
+}
+
+// touch notes that an object changed from was, nil for a new one, to i.
+func (v *view) touch(was, i *item) {
 	if i.gone > 0 && v.scan != nil {
 		v.scan.forget(i.n)
 	}
@@ -60,10 +68,22 @@ func (v *view) touch(i *item) {
 		return
 	}
 	v.changes++
-	v.dirty[i.n] = i
+	v.soil(was, i)
 	if len(v.dirty) > maxDirty+len(v.rows) {
 		v.built, v.rows, v.dirty = false, nil, nil // nobody has looked for long
 	}
+}
+
+// soil notes that the row of an object is another one.
+func (v *view) soil(was, now *item) {
+	n := was
+	if n == nil {
+		n = now
+	}
+	if first, ok := v.dirty[n.n]; ok {
+		was = first.was
+	}
+	v.dirty[n.n] = touched{was, now}
 }
 
 // selects reports whether i is to be shown.
@@ -71,66 +91,63 @@ func (v *view) selects(i *item) bool {
 	return (v.sees == nil || v.sees(i.key.Namespace)) && v.filter.matches(i) && (v.scan == nil || v.scan.selects(i))
 }
 
-// refresh brings the rows up to date.
+// refresh brings the rows up to date. It reads those that changed, and not all.
 func (v *view) refresh() {
 	if !v.built {
 		v.build()
 		return
 	}
-	for len(v.gone) > 0 && v.gone[0].gone+linger <= v.kind.u.now() {
+	since := v.kind.u.now() - linger
+	for len(v.gone) > 0 && v.gone[0].gone <= since {
 		i := v.gone[0]
 		v.gone = v.gone[1:]
-		if _, ok := v.dirty[i.n]; !ok {
-			v.dirty[i.n] = nil
-		}
+		v.soil(i, nil)
 	}
-	if len(v.dirty) == 0 {
-		return
-	}
-	kept := v.rows[:0:0]
-	kept = slices.Grow(kept, len(v.rows)+len(v.dirty))
-	var fresh []*item
-	for _, r := range v.rows {
-		next, ok := v.dirty[r.n]
-		switch {
-		case !ok:
-			kept = append(kept, r)
-			continue
-		case r.gone == 0:
+	var out []int // numbers of the rows to take out
+	var in []*item
+	for _, d := range v.dirty {
+		at, shown := v.find(d.was)
+		if shown && v.rows[at].gone == 0 {
 			v.matched--
 		}
-		if next != nil && next.gone > 0 { // it was shown: so it is until it has lingered
-			fresh = append(fresh, next)
-			v.gone = append(v.gone, next)
-			delete(v.dirty, r.n)
+		wanted := false
+		switch {
+		case d.now == nil:
+		case d.now.gone == 0:
+			if wanted = v.selects(d.now); wanted {
+				v.matched++
+			}
+		case shown && d.now.gone > since: // until it has lingered
+			wanted = true
+			v.gone = append(v.gone, d.now)
 		}
-	}
-	for _, i := range v.dirty {
-		if i != nil && i.gone == 0 && v.selects(i) {
-			fresh = append(fresh, i)
-			v.matched++
+		switch {
+		case wanted && shown && sorted.Fits(v.rows, at, d.now, v.order):
+			v.rows[at] = d.now
+			continue
+		case wanted:
+			in = append(in, d.now)
+		}
+		if shown {
+			out = append(out, at)
 		}
 	}
 	clear(v.dirty)
-	v.merge(kept, fresh)
+	slices.SortFunc(v.gone, func(a, b *item) int { return cmp.Compare(a.gone, b.gone) })
+	v.rows = sorted.Insert(sorted.Remove(v.rows, out), in, v.order)
 }
 
-// merge makes the rows of two lists, of which the first is sorted.
-func (v *view) merge(kept, fresh []*item) {
-	slices.SortFunc(fresh, v.order)
-	rows := make([]*item, 0, len(kept)+len(fresh))
-	for _, f := range fresh {
-		n, _ := slices.BinarySearchFunc(kept, f, v.order)
-		rows = append(rows, kept[:n]...)
-		rows = append(rows, f)
-		kept = kept[n:]
+// find returns where the row of an object is, in the state in which somebody saw it last.
+func (v *view) find(was *item) (at int, shown bool) {
+	if was == nil {
+		return 0, false
 	}
-	v.rows = append(rows, kept...)
+	return slices.BinarySearchFunc(v.rows, was, v.order)
 }
 
 // build makes all rows.
 func (v *view) build() {
-	v.rows, v.gone, v.dirty, v.changes = nil, nil, map[int64]*item{}, 0
+	v.rows, v.gone, v.dirty, v.changes = nil, nil, map[int64]touched{}, 0
 	for _, i := range v.kind.store.All() {
 		if v.selects(i) {
 			v.rows = append(v.rows, i)
