@@ -4,7 +4,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 	"unique"
@@ -17,6 +16,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/ui/internal/history"
 	"github.com/listwatch/listwatch/ui/internal/managed"
+	"github.com/listwatch/listwatch/ui/internal/row"
 )
 
 // text is a string of which there is one copy, as most labels occur many times.
@@ -61,12 +61,6 @@ type owner struct {
 	controller                  bool
 }
 
-// maxCells is how many cells of a row are kept, and maxCell the bytes of one.
-const (
-	maxCells = 200
-	maxCell  = 1 << 10
-)
-
 // parsed is what an event brings.
 type parsed struct {
 	item   *item
@@ -80,71 +74,34 @@ type parsed struct {
 // parse reads an object, or the row of a Table that it is in. The life of the item is of
 // its own until it is known to be another state of one.
 func (k *kind) parse(raw codec.RawFull) (parsed, error) {
-	full, cells := raw, []any(nil)
-	if raw.GetKind() == "Table" {
-		var t struct {
-			Rows []struct {
-				Cells  []any         `json:"cells"`
-				Object codec.RawFull `json:"object"`
-			} `json:"rows"`
-		}
-		if err := raw.Decode(&t); err != nil {
-			return parsed{}, err
-		}
-		if len(t.Rows) != 1 {
-			return parsed{}, fmt.Errorf("a Table of %d rows, want 1", len(t.Rows))
-		}
-		full, cells = t.Rows[0].Object, t.Rows[0].Cells
-	}
-	object, err := codec.ParseRaw([]byte(full.JSON()))
+	r, err := row.Parse(raw)
 	if err != nil {
 		return parsed{}, err
 	}
-	var m struct {
-		Metadata struct {
-			Created time.Time         `json:"creationTimestamp"`
-			Labels  map[string]string `json:"labels"`
-			Managed []managed.Entry   `json:"managedFields"`
-		} `json:"metadata"`
-	}
-	if err := full.Decode(&m); err != nil {
-		return parsed{}, err
-	}
+	object := r.Object
 	if k.secret() {
 		if object, err = k.u.redact(object); err != nil {
 			return parsed{}, err
 		}
 	}
-	l := &life{kind: k, key: kube.Key{Namespace: one(object.GetNamespace()), Name: strings.Clone(object.GetName())}, uid: strings.Clone(object.GetUID()), created: millis(m.Metadata.Created)}
-	it := &item{life: l, revision: strings.Clone(object.GetResourceVersion()), labels: unique.Make(labelText(m.Metadata.Labels))}
-	if cells == nil {
-		cells = []any{l.key.Name, ""}
-		if k.u.recorded {
-			cells = []any{l.key.Name, table.Status(object), ""}
-		}
+	l := &life{kind: k, key: kube.Key{Namespace: one(object.GetNamespace()), Name: strings.Clone(object.GetName())}, uid: strings.Clone(object.GetUID()), created: millis(r.Created)}
+	it := &item{life: l, revision: strings.Clone(object.GetResourceVersion()), labels: unique.Make(r.Labels)}
+	switch {
+	case r.Cells != nil:
+	case k.u.recorded:
+		r.Cells = []string{row.Cell(l.key.Name), row.Cell(table.Status(object)), ""}
+	default:
+		r.Cells = []string{row.Cell(l.key.Name), ""}
 	}
-	texts := make([]string, min(len(cells), maxCells))
-	for i := range texts {
-		texts[i] = printable.Cut(printable.Cell(table.Text(cells[i])), maxCell)
-	}
-	it.cells = archive.RowOf(texts...)
+	it.cells = archive.RowOf(r.Cells...)
 	for _, o := range object.GetOwnerReferences() {
 		it.owners = append(it.owners, owner{unique.Make(o.APIVersion), unique.Make(o.Kind), unique.Make(o.Name), unique.Make(o.UID), o.Controller != nil && *o.Controller})
 	}
-	return parsed{item: it, object: object, managed: m.Metadata.Managed}, nil
+	return parsed{item: it, object: object, managed: r.Managed}, nil
 }
 
 // one returns the copy of s that others with the same text have too.
 func one(s string) string { return unique.Make(s).Value() }
-
-func labelText(labels map[string]string) string {
-	list := make([]string, 0, len(labels))
-	for k, v := range labels {
-		list = append(list, k+"="+v)
-	}
-	slices.Sort(list)
-	return strings.Join(list, ",")
-}
 
 // label returns the value of a label.
 func (i *item) label(key string) (string, bool) {

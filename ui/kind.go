@@ -21,6 +21,7 @@ import (
 	"github.com/listwatch/listwatch/internal/table"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/list"
+	"github.com/listwatch/listwatch/ui/internal/row"
 	"github.com/listwatch/listwatch/watch"
 )
 
@@ -269,7 +270,7 @@ func (k *kind) define(cols *table.Columns) {
 	}
 	old := k.columns
 	k.columns = nil
-	for _, c := range (*cols)[:min(len(*cols), maxCells)] {
+	for _, c := range (*cols)[:min(len(*cols), row.MaxCells)] {
 		k.columns = append(k.columns, column{Name: printable.Cut(printable.Cell(c.Name), 100), Age: c.Name == "Age", Wide: c.Priority > 0})
 	}
 	if now := k.archived(); !slices.Equal(old, k.columns) {

@@ -141,7 +141,7 @@ func (u *UI) getManagers(s *session, r *http.Request) (any, error) {
 	}
 	var m struct {
 		Metadata struct {
-			Managed []managed.Entry `json:"managedFields"`
+			Managed []managed.Owned `json:"managedFields"`
 		} `json:"metadata"`
 	}
 	if err := o.Decode(&m); err != nil {

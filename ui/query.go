@@ -10,6 +10,7 @@ import (
 
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/ui/internal/natural"
+	"github.com/listwatch/listwatch/ui/internal/row"
 )
 
 // query says which objects of a type are wanted, and in which order.
@@ -105,7 +106,7 @@ func (q *query) read() (filter, error) {
 	case "created":
 		f.by = byCreated
 	default:
-		if f.by, err = strconv.Atoi(name); err != nil || f.by < 0 || f.by >= maxCells {
+		if f.by, err = strconv.Atoi(name); err != nil || f.by < 0 || f.by >= row.MaxCells {
 			return f, invalid("sort is name, changed, created or the number of a column")
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"slices"
 	"testing"
+
+	"github.com/listwatch/listwatch/ui/internal/row"
 )
 
 // FuzzQuery: a query that is accepted is within the limits, and asks for no empty word or
@@ -25,7 +27,7 @@ func FuzzQuery(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if q.Rows < 1 || q.Rows > maxRows || q.From < 0 || q.At < 0 || read.by < byCreated || read.by >= maxCells {
+		if q.Rows < 1 || q.Rows > maxRows || q.From < 0 || q.At < 0 || read.by < byCreated || read.by >= row.MaxCells {
 			t.Fatalf("%+v, %+v", q, read)
 		}
 		if slices.Contains(read.namespaces, "") || slices.Contains(read.words, "") || slices.Contains(read.without, "") || !slices.IsSorted(read.namespaces) {

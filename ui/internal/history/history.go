@@ -57,6 +57,7 @@ type Store struct {
 	used   int64
 	queue  []*Life // of each state that is not the newest of its object; the oldest first
 	since  int64   // states before are incomplete; 0 = none was dropped
+	packer packer
 }
 
 // New returns a store of at most budget bytes for the states that are not the newest of
@@ -88,7 +89,8 @@ func (s *Store) Add(l *Life, st State, object compressed.Raw, next string) error
 			return err
 		}
 		alone := (l.dropped+len(l.older)+1)%keyframe == 0 || len(next) < minDictionary || len(next) > maxDictionary
-		r := recordOf(&l.state, &st, pack(before.JSON(), next, alone), alone)
+		r := recordOf(&l.state, &st, s.packer.pack(before.JSON(), next, alone), alone)
+		s.packer.keep()
 		l.older = append(l.older, r)
 		s.used += r.size()
 		s.queue = append(s.queue, l)

@@ -161,13 +161,31 @@ func (l *Life) all() iter.Seq2[State, link] {
 	}
 }
 
-// pack compresses a JSON: alone, or as the difference to that of the state after it.
-func pack(before, next string, alone bool) []byte {
+// packer has buffers for what is packed: one state after the other is.
+type packer struct{ before, next, packed []byte }
+
+// pack compresses a JSON: alone, or as the difference to that of the state after it. The
+// result is valid until the next call.
+func (p *packer) pack(before, next string, alone bool) []byte {
+	p.before = append(p.before[:0], before...)
 	if alone {
-		return s2.Encode(nil, []byte(before))
+		p.packed = s2.Encode(p.packed[:cap(p.packed)], p.before)
+		return p.packed
 	}
-	return s2.MakeDict([]byte(next), nil).Encode(nil, []byte(before))
+	p.next = append(p.next[:0], next...)
+	p.packed = s2.MakeDict(p.next, nil).Encode(p.packed[:cap(p.packed)], p.before)
+	return p.packed
 }
+
+// keep drops buffers that one large object has left.
+func (p *packer) keep() {
+	if cap(p.before)+cap(p.next)+cap(p.packed) > maxBuffers {
+		*p = packer{}
+	}
+}
+
+// maxBuffers is how many bytes a packer keeps.
+const maxBuffers = 1 << 20
 
 // unpack returns the JSON, given that of the state after it.
 func (l link) unpack(next string) (string, error) {

@@ -5,7 +5,6 @@ package managed
 import (
 	"encoding/binary"
 	"encoding/json"
-	"hash/fnv"
 	"slices"
 	"strings"
 	"time"
@@ -13,13 +12,22 @@ import (
 	"github.com/listwatch/listwatch/internal/printable"
 )
 
-// Entry is one of metadata.managedFields.
+// Entry is one of metadata.managedFields, with a hash of its fields.
 type Entry struct {
-	Manager     string          `json:"manager"`
-	Operation   string          `json:"operation"`
-	Subresource string          `json:"subresource"`
-	Time        time.Time       `json:"time"`
-	Fields      json.RawMessage `json:"fieldsV1"`
+	Manager     string    `json:"manager"`
+	Operation   string    `json:"operation"`
+	Subresource string    `json:"subresource"`
+	Time        time.Time `json:"time"`
+	Fields      Hash      `json:"fieldsV1"`
+}
+
+// Hash is the hash of a JSON value.
+type Hash uint32
+
+// UnmarshalJSON keeps nothing of b.
+func (h *Hash) UnmarshalJSON(b []byte) error {
+	*h = Hash(add(hashOf(), b))
+	return nil
 }
 
 // maxName is how many bytes of a manager's name are shown.
@@ -37,20 +45,31 @@ const markSize = 12
 func MarksOf(entries []Entry) Marks {
 	b := make([]byte, 0, len(entries)*markSize)
 	for _, e := range entries {
-		b = binary.BigEndian.AppendUint32(b, hash(e.Manager, e.Operation, e.Subresource))
+		b = binary.BigEndian.AppendUint32(b, hashOf(e.Manager, e.Operation, e.Subresource))
 		b = binary.BigEndian.AppendUint32(b, uint32(e.Time.Unix()))
-		b = binary.BigEndian.AppendUint32(b, hash(string(e.Fields)))
+		b = binary.BigEndian.AppendUint32(b, uint32(e.Fields))
 	}
 	return Marks(b)
 }
 
-func hash(texts ...string) uint32 {
-	h := fnv.New32a()
+// hashOf returns the FNV-1a hash of texts, each with a zero byte at its end.
+func hashOf(texts ...string) uint32 {
+	h := uint32(2166136261)
 	for _, t := range texts {
-		h.Write([]byte(t))
-		h.Write([]byte{0})
+		h = add(h, t)
+		h *= prime // of the zero byte
 	}
-	return h.Sum32()
+	return h
+}
+
+const prime = 16777619
+
+// add returns the hash of what has the hash h, and b after it.
+func add[T string | []byte](h uint32, b T) uint32 {
+	for n := range len(b) {
+		h = (h ^ uint32(b[n])) * prime
+	}
+	return h
 }
 
 // Writer returns who wrote a state with these entries, or "" where they do not show it. The
@@ -136,8 +155,14 @@ const (
 	maxDepth  = 64
 )
 
+// Owned is an entry with its fields.
+type Owned struct {
+	Entry
+	Fields json.RawMessage `json:"fieldsV1"`
+}
+
 // Owners returns the entries, the last one that wrote first.
-func Owners(entries []Entry) []*Owner {
+func Owners(entries []Owned) []*Owner {
 	owners := []*Owner{}
 	for _, e := range entries {
 		o := &Owner{Manager: e.name(), Operation: e.Operation, Subresource: e.Subresource, Fields: []string{}}

@@ -9,7 +9,12 @@ import (
 )
 
 func entry(manager, subresource string, second int, fields string) Entry {
-	e := Entry{Manager: manager, Operation: "Update", Subresource: subresource, Fields: json.RawMessage(fields)}
+	return owned(manager, subresource, second, fields).Entry
+}
+
+func owned(manager, subresource string, second int, fields string) Owned {
+	e := Owned{Entry{Manager: manager, Operation: "Update", Subresource: subresource}, json.RawMessage(fields)}
+	e.Entry.Fields.UnmarshalJSON(e.Fields)
 	if second > 0 {
 		e.Time = time.Unix(int64(second), 0)
 	}
@@ -53,9 +58,9 @@ func TestLatest(t *testing.T) {
 }
 
 func TestOwners(t *testing.T) {
-	got := Owners([]Entry{
-		entry("kubectl", "", 1, `{"f:metadata":{"f:labels":{".":{},"f:app":{}},"f:annotations":{"f:a.b/c":{}},"f:finalizers":{".":{},"v:\"x\"":{}}},"f:spec":{"f:containers":{"k:{\"name\":\"app\"}":{".":{},"f:image":{}}},"f:ports":{"k:{\"port\":80,\"protocol\":\"TCP\"}":{".":{}}}}}`),
-		entry("\x1b[31mhostile\n", "status", 2, `[1]`),
+	got := Owners([]Owned{
+		owned("kubectl", "", 1, `{"f:metadata":{"f:labels":{".":{},"f:app":{}},"f:annotations":{"f:a.b/c":{}},"f:finalizers":{".":{},"v:\"x\"":{}}},"f:spec":{"f:containers":{"k:{\"name\":\"app\"}":{".":{},"f:image":{}}},"f:ports":{"k:{\"port\":80,\"protocol\":\"TCP\"}":{".":{}}}}}`),
+		owned("\x1b[31mhostile\n", "status", 2, `[1]`),
 	})
 	want := []*Owner{
 		{Manager: `hostile`, Operation: "Update", Subresource: "status", At: 2000, Fields: []string{}},
