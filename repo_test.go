@@ -87,6 +87,7 @@ var floors = map[string]float64{
 	"ui":                         6,
 	"ui/internal/history":        4,
 	"ui/internal/review":         3,
+	"ui/internal/delta":          0,
 	"ui/internal/diff":           1,
 	"ui/internal/describe":       2,
 	"ui/internal/managed":        1,

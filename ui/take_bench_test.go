@@ -69,6 +69,7 @@ func BenchmarkTake(b *testing.B) {
 	for _, each := range []int{0, 50} {
 		b.Run(fmt.Sprintf("refresh=%d", each), func(b *testing.B) {
 			b.ReportAllocs()
+			used := u.history.Used()
 			for n := 0; b.Loop(); n++ {
 				raw := rows[n%len(rows)]
 				if err := k.take(watch.Event[codec.RawFull]{Type: watch.Modified, Object: raw}, nil); err != nil {
@@ -78,6 +79,7 @@ func BenchmarkTake(b *testing.B) {
 					v.refresh()
 				}
 			}
+			b.ReportMetric(float64(u.history.Used()-used)/float64(b.N), "history-B/op")
 		})
 	}
 }

@@ -5,11 +5,10 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/klauspost/compress/s2"
-
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/codec/compressed"
 	"github.com/listwatch/listwatch/internal/archive"
+	"github.com/listwatch/listwatch/ui/internal/delta"
 )
 
 // State is what is known of one state of an object, besides its JSON.
@@ -41,10 +40,6 @@ const (
 
 	// keyframe: so many states in a row are differences.
 	keyframe = 64
-
-	// minDictionary and maxDictionary are the sizes of a JSON that another is stored
-	// as a difference to.
-	minDictionary, maxDictionary = 64, s2.MaxDictSize
 )
 
 // ErrDropped means that a state is not kept, or is not kept any more.
@@ -57,7 +52,9 @@ type Store struct {
 	used   int64
 	queue  []*Life // of each state that is not the newest of its object; the oldest first
 	since  int64   // states before are incomplete; 0 = none was dropped
-	packer packer
+
+	encoder delta.Encoder
+	packed  []byte
 }
 
 // New returns a store of at most budget bytes for the states that are not the newest of
@@ -88,9 +85,8 @@ func (s *Store) Add(l *Life, st State, object compressed.Raw, next string) error
 		if err != nil {
 			return err
 		}
-		alone := (l.dropped+len(l.older)+1)%keyframe == 0 || len(next) < minDictionary || len(next) > maxDictionary
-		r := recordOf(&l.state, &st, s.packer.pack(before.JSON(), next, alone), alone)
-		s.packer.keep()
+		alone := (l.dropped+len(l.older)+1)%keyframe == 0
+		r := recordOf(&l.state, &st, s.pack(before.JSON(), next, alone), alone)
 		l.older = append(l.older, r)
 		s.used += r.size()
 		s.queue = append(s.queue, l)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/listwatch/listwatch/codec/compressed"
 	"github.com/listwatch/listwatch/internal/archive"
+	"github.com/listwatch/listwatch/ui/internal/delta"
 )
 
 // record is a state that is not the newest, with its JSON, as differences to the state
@@ -161,46 +162,34 @@ func (l *Life) all() iter.Seq2[State, link] {
 	}
 }
 
-// packer has buffers for what is packed: one state after the other is.
-type packer struct{ before, next, packed []byte }
-
 // pack compresses a JSON: alone, or as the difference to that of the state after it. The
 // result is valid until the next call.
-func (p *packer) pack(before, next string, alone bool) []byte {
-	p.before = append(p.before[:0], before...)
+func (s *Store) pack(before, next string, alone bool) []byte {
+	if cap(s.packed) > maxBuffer {
+		s.packed = nil // one large object has left it
+	}
 	if alone {
-		p.packed = s2.Encode(p.packed[:cap(p.packed)], p.before)
-		return p.packed
+		s.packed = s2.Encode(s.packed[:cap(s.packed)], []byte(before))
+	} else {
+		s.packed = s.encoder.Encode(s.packed[:0], next, before)
 	}
-	p.next = append(p.next[:0], next...)
-	p.packed = s2.MakeDict(p.next, nil).Encode(p.packed[:cap(p.packed)], p.before)
-	return p.packed
+	return s.packed
 }
 
-// keep drops buffers that one large object has left.
-func (p *packer) keep() {
-	if cap(p.before)+cap(p.next)+cap(p.packed) > maxBuffers {
-		*p = packer{}
-	}
-}
-
-// maxBuffers is how many bytes a packer keeps.
-const maxBuffers = 1 << 20
+// maxBuffer is how many bytes the buffer for what is packed keeps.
+const maxBuffer = 1 << 20
 
 // unpack returns the JSON, given that of the state after it.
 func (l link) unpack(next string) (string, error) {
-	var b []byte
-	var err error
 	switch {
 	case l.packed == nil:
 		r, err := l.newest.Raw()
 		return r.JSON(), err
 	case l.alone:
-		b, err = s2.Decode(nil, l.packed)
-	default:
-		b, err = s2.MakeDict([]byte(next), nil).Decode(nil, l.packed)
+		b, err := s2.Decode(nil, l.packed)
+		return string(b), err
 	}
-	return string(b), err
+	return delta.Decode(next, l.packed)
 }
 
 // unpack returns the JSON of the last of a chain, of which the first is alone.
