@@ -46,7 +46,7 @@ func parse(b []byte, version string) (answer, error) {
 		return answer{}, fmt.Errorf("what it printed is not an %s: %w", kind, err)
 	}
 	switch s := p.Status; {
-	case p.Kind != kind:
+	case p.Kind != "" && p.Kind != kind: // kubectl does not need one
 		return answer{}, errors.New("what it printed is of another kind than " + kind)
 	case p.APIVersion != version:
 		return answer{}, fmt.Errorf("it speaks %s, and the kubeconfig says %s: make its apiVersion that of the plugin, or update the plugin", known(p.APIVersion), version)

@@ -76,6 +76,7 @@ func TestParse(t *testing.T) {
 		"ends after the certificate": {
 			credentialOf(t, "clientCertificateData", cert, "clientKeyData", key, "expirationTimestamp", "2032-01-01T00:00:00Z"), "", true, end,
 		},
+		"no kind":                         {`{"apiVersion":"` + v1 + `","status":{"token":"T"}}`, "T", false, time.Time{}},
 		"unknown members and white space": {"\n " + strings.Replace(credentialOf(t, "token", "T"), `"spec"`, `"x":[1],"spec"`, 1) + "\n\n", "T", false, time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -107,7 +108,10 @@ func TestParseErrorsSayWhatAndQuoteNothing(t *testing.T) {
 			strings.Replace(good, `"`+secret+`"`, "12", 1), "what it printed is not an ExecCredential: decode status.token: number into string",
 		},
 		"another kind": {strings.Replace(good, kind, secret, 1), "what it printed is of another kind than ExecCredential"},
-		"no kind":      {`{"status":{"token":"` + secret + `"}}`, "what it printed is of another kind than ExecCredential"},
+		"neither kind nor version": {
+			`{"status":{"token":"` + secret + `"}}`,
+			"it speaks another apiVersion, and the kubeconfig says client.authentication.k8s.io/v1: make its apiVersion that of the plugin, or update the plugin",
+		},
 		"v1beta1": {
 			strings.Replace(good, v1, v1beta1, 1),
 			"it speaks client.authentication.k8s.io/v1beta1, and the kubeconfig says client.authentication.k8s.io/v1: make its apiVersion that of the plugin, or update the plugin",
