@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/listwatch/listwatch/client"
@@ -67,12 +69,17 @@ func Ensure(ctx context.Context, c *client.Client, o EnsureOptions, defs ...*Def
 // apply applies d. If the stored definition is being deleted, apply waits until it is
 // gone, and creates it.
 func apply(ctx context.Context, col client.Collection[served], d *Definition, dryRun bool) error {
-	body, err := d.JSON()
+	body, err := d.body()
 	if err != nil {
 		return err
 	}
 	for {
 		stored, err := col.Apply(ctx, kube.Key{Name: d.Metadata.Name}, body, client.ApplyOptions{Force: true})
+		if d.keepsWebhook(err) {
+			if err = removeWebhook(ctx, col, d, body, dryRun); err == nil && !dryRun {
+				stored, err = col.Apply(ctx, kube.Key{Name: d.Metadata.Name}, body, client.ApplyOptions{Force: true})
+			}
+		}
 		if err != nil || stored.DeletionTimestamp == nil || dryRun {
 			return err
 		}
@@ -85,6 +92,45 @@ func apply(ctx context.Context, col client.Collection[served], d *Definition, dr
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
+}
+
+// body returns what Ensure applies. It names the strategy None, because the server keeps
+// another one if the member is left out and others own it.
+func (d *Definition) body() ([]byte, error) {
+	if d.Spec.Conversion == nil {
+		explicit := *d
+		explicit.Spec.Conversion = &Conversion{Strategy: d.strategy()}
+		d = &explicit
+	}
+	return d.JSON()
+}
+
+// keepsWebhook reports whether an apply of d failed because the stored definition has the
+// configuration of a conversion webhook, parts of which others own, such as its CA. No apply
+// removes these.
+func (d *Definition) keepsWebhook(err error) bool {
+	st := (*kube.Status)(nil)
+	return d.strategy() == "None" && errors.As(err, &st) && errors.Is(st, kube.ErrInvalid) && st.Details != nil &&
+		slices.ContainsFunc(st.Details.Causes, func(c kube.StatusCause) bool { return strings.HasPrefix(c.Field, "spec.conversion.webhook") })
+}
+
+// removeWebhook removes the configuration of a conversion webhook if the server accepts d
+// without it.
+func removeWebhook(ctx context.Context, col client.Collection[served], d *Definition, body []byte, dryRun bool) error {
+	merged, err := codec.Decode[map[string]any](body)
+	if err != nil {
+		return err
+	}
+	conversion := map[string]any{"strategy": "None", "webhook": nil}
+	spec, _ := merged["spec"].(map[string]any)
+	spec["conversion"] = conversion
+	dry := col.Write
+	dry.DryRun = true
+	if _, err = col.With(dry).Patch(ctx, kube.Key{Name: d.Metadata.Name}, client.MergePatch, merged); err != nil || dryRun {
+		return err
+	}
+	_, err = col.Patch(ctx, kube.Key{Name: d.Metadata.Name}, client.MergePatch, map[string]any{"spec": map[string]any{"conversion": conversion}})
+	return err
 }
 
 // NamesError reports that another definition has the names of a definition.
