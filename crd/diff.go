@@ -86,8 +86,11 @@ func compare(old, next *Definition) []Change {
 		case !was.Served && is.Served:
 			c.note("versions", "now served")
 		}
-		if was.Deprecated != is.Deprecated {
+		switch {
+		case was.Deprecated != is.Deprecated:
 			c.note("versions", "deprecated is now %v", is.Deprecated)
+		case was.DeprecationWarning != is.DeprecationWarning:
+			c.note("versions", "the warning that it is deprecated is now %q", is.DeprecationWarning)
 		}
 		c.subresources(was, is)
 		if a, b := was.Schema.OpenAPIV3Schema, is.Schema.OpenAPIV3Schema; a != nil && b != nil {
@@ -188,16 +191,7 @@ func (c *comparison) schema(was, is *Schema, path string) {
 	}
 	c.enum(was, is, path)
 	c.limits(was, is, path)
-	for _, r := range is.Validations {
-		if !slices.Contains(was.Validations, r) && !slices.ContainsFunc(was.Validations, func(o Rule) bool { return o.Rule == r.Rule }) {
-			c.breaks(path, "new rule %q", r.Rule)
-		}
-	}
-	for _, r := range was.Validations {
-		if !slices.ContainsFunc(is.Validations, func(o Rule) bool { return o.Rule == r.Rule }) {
-			c.note(path, "rule %q removed", r.Rule)
-		}
-	}
+	c.rules(was.Validations, is.Validations, path)
 	switch a, b := combinations(was), combinations(is); {
 	case a == b:
 	case b == "null":

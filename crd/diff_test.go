@@ -141,6 +141,29 @@ func TestDiffOfMembersThatWereUnknown(t *testing.T) {
 	}
 }
 
+// A rule is its text; what else it has changes as well.
+func TestDiffOfRules(t *testing.T) {
+	schema := func(rules ...Rule) *Definition {
+		v := NewVersion("v1", &Schema{Type: "object", Validations: rules}, VersionOptions{Deprecated: "use " + rules[0].Message})
+		return New(widgets, Options{}, v)
+	}
+	old := schema(Rule{Rule: "a", Message: "v2"}, Rule{Rule: "b"}, Rule{Rule: "c", OptionalOldSelf: true}, Rule{Rule: "d", Reason: "FieldValueForbidden"})
+	next := schema(Rule{Rule: "a", Message: "v3"}, Rule{Rule: "b", OptionalOldSelf: true}, Rule{Rule: "c"}, Rule{Rule: "d", Reason: "FieldValueForbidden"})
+	var got []string
+	for _, c := range compare(old, next) {
+		got = append(got, c.String())
+	}
+	want := []string{
+		`v1: versions: the warning that it is deprecated is now "use v3"`,
+		`v1: (root): rule "a" has another message, reason or path`,
+		`v1: (root): rule "b" holds for new values too (breaking)`,
+		`v1: (root): rule "c" holds for new values no longer`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestDiffOfVersionsAndNames(t *testing.T) {
 	old, err := Of[widget[before]](widgets, Options{Also: []Version{VersionOf[widget[before]]("v1alpha1", VersionOptions{}), VersionOf[widget[before]]("v1beta1", VersionOptions{})}})
 	if err != nil {

@@ -1,0 +1,31 @@
+package crd
+
+import "slices"
+
+// rules compares rules, of which each is known by its text.
+func (c *comparison) rules(was, is []Rule, path string) {
+	find := func(rules []Rule, rule string) *Rule {
+		if i := slices.IndexFunc(rules, func(r Rule) bool { return r.Rule == rule }); i >= 0 {
+			return &rules[i]
+		}
+		return nil
+	}
+	for _, r := range is {
+		switch old := find(was, r.Rule); {
+		case old == nil:
+			c.breaks(path, "new rule %q", r.Rule)
+		case slices.Contains(was, r):
+		case r.OptionalOldSelf && !old.OptionalOldSelf:
+			c.breaks(path, "rule %q holds for new values too", r.Rule)
+		case !r.OptionalOldSelf && old.OptionalOldSelf:
+			c.note(path, "rule %q holds for new values no longer", r.Rule)
+		default:
+			c.note(path, "rule %q has another message, reason or path", r.Rule)
+		}
+	}
+	for _, r := range was {
+		if find(is, r.Rule) == nil {
+			c.note(path, "rule %q removed", r.Rule)
+		}
+	}
+}
