@@ -196,6 +196,19 @@ func TestPanicIsAnErrorWithoutItsValue(t *testing.T) {
 	}
 }
 
+// A nil pointer of a function that returns *FieldError is an error without a text. It is
+// logged and counted as a panic, and the API server gets an answer.
+func TestErrorWithoutATextIsAPanic(t *testing.T) {
+	for _, nothing := range []error{(*webhook.FieldError)(nil), (*kube.Status)(nil), errors.Join(errors.New("a"), (*webhook.FieldError)(nil))} {
+		s, _ := newServer(t)
+		webhook.Validate(s, greetings, webhook.Rule{}, func(context.Context, *webhook.Request[greeting]) error { return nothing })
+		_, body := post(t, s, "/validate/validate.greetings.example.com", "application/json", strings.NewReader(fmt.Sprintf(reviewOf, `{"metadata":{}}`, "null")))
+		if got := response(t, body); got.Allowed || got.Status == nil || got.Status.Code != 500 || s.Stats().Panics != 1 {
+			t.Errorf("%T: %+v, %d panics", nothing, got, s.Stats().Panics)
+		}
+	}
+}
+
 // TestWhatIsNoReviewIsRefused: with a code of HTTP, and without the function being called.
 func TestWhatIsNoReviewIsRefused(t *testing.T) {
 	s, _ := newServer(t)

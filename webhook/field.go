@@ -124,12 +124,16 @@ func (e *panicError) reason() string {
 	return fmt.Sprintf("a panic with a %T", e.value)
 }
 
-// guarded calls f, and returns its panic as an error.
+// guarded calls f, and returns its panic as an error. An error that has no text, such as a
+// nil *FieldError, panics too.
 func guarded(f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = &panicError{v, debug.Stack()}
 		}
 	}()
-	return f()
+	if err = f(); err != nil {
+		_ = err.Error()
+	}
+	return err
 }
