@@ -62,3 +62,28 @@ func TestRingOfARestoredServerWithFreeSlots(t *testing.T) {
 		})
 	}
 }
+
+// TestRingOfARestoredServerWithTheSlotsOfADeadMember: the slots that the restored table assigns
+// to a membership that has ended may have an owner of the lost history, with a longer Duration.
+func TestRingOfARestoredServerWithTheSlotsOfADeadMember(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCircle(t)
+		c.join("a", 0, true)
+		pass(5 * time.Second)
+		c.balanced(1)
+		backup := c.srv.Revision() // a has all slots
+		b := c.joinWith("b", 0, lease.Options{Duration: time.Minute, RenewDeadline: 50 * time.Second})
+		pass(20 * time.Second)
+		c.balanced(2)
+		b.link.set(severed)
+		c.srv.RestoreTo(backup) // a finds slots that it did not claim, and joins again
+		c.mu.Lock()
+		c.tokens = [256]kube.Revision{} // they go back with the server
+		c.mu.Unlock()
+		pass(2 * time.Minute)
+		c.balanced(1)
+		b.link.set(fair)
+		pass(40 * time.Second)
+		c.balanced(2)
+	})
+}

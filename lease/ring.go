@@ -324,7 +324,7 @@ func (m *ringMember) move(ctx, owning context.Context, dead map[string]bool, liv
 			// others may have considered this member dead and claimed the slot. Only a
 			// successful write now proves that they have not.
 			changed = true
-		case owner != m.name && plan[slot] == m.name && (owner == "" && !time.Now().Before(m.doubted) || dead[owner]):
+		case owner != m.name && plan[slot] == m.name && (owner == "" || dead[owner]) && !time.Now().Before(m.doubted):
 			after[slot], changed, m.asked[slot] = m.name, true, true
 		}
 	}

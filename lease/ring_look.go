@@ -19,7 +19,7 @@ type sighting struct {
 type history struct {
 	seen    map[string]sighting
 	latest  kube.Revision // of the table; "" = there was none
-	doubted time.Time     // until then, slots without an owner may have one
+	doubted time.Time     // until then, slots may have other owners than in the table
 }
 
 // compare notices a server that was restored to an earlier state, by the revision of the
@@ -31,7 +31,7 @@ func (m *ringMember) compare(table kube.Revision) {
 			lasts = max(lasts, s.lasts)
 		}
 		m.doubted = time.Now().Add(lasts)
-		m.log.Warn("the server was restored to an earlier state: waiting before slots without an owner are claimed", "ring", m.key.String(), "until", m.doubted)
+		m.log.Warn("the server was restored to an earlier state: waiting before slots are claimed", "ring", m.key.String(), "until", m.doubted)
 	}
 	m.latest = table
 }
