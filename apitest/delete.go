@@ -118,8 +118,8 @@ func readDeletion(x *Exchange) (o deleteOptions, d store.Deletion, st *kube.Stat
 		d.Policy = store.Background
 	}
 	if x.target.res == kube.Jobs && d.Policy == "" {
-		x.Header().Add("Warning", wire.Warning("child pods are preserved by default when jobs are deleted; "+
-			"set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning"))
+		wire.Warn(x.Header(), "child pods are preserved by default when jobs are deleted; "+
+			"set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning")
 	}
 	return o, d, nil
 }

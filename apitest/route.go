@@ -125,7 +125,7 @@ func (s *Server) answer(x *Exchange, w http.ResponseWriter) {
 func (s *Server) act(x *Exchange, w http.ResponseWriter) *kube.Status {
 	t := x.target
 	if t.res == kube.Endpoints {
-		w.Header().Add("Warning", wire.Warning("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"))
+		wire.Warn(w.Header(), "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
 	}
 	if st := s.forbidden(x); st != nil {
 		return st
@@ -134,7 +134,7 @@ func (s *Server) act(x *Exchange, w http.ResponseWriter) *kube.Status {
 		return question(x, w)
 	}
 	if t.form.Warning != "" {
-		w.Header().Add("Warning", wire.Warning(t.form.Warning))
+		wire.Warn(w.Header(), t.form.Warning)
 	}
 	if !t.info.BuiltIn && t.res.Namespaced && t.key.Namespace == "" && t.verb != "list" && t.verb != "watch" {
 		wire.PageNotFound(w)

@@ -69,7 +69,7 @@ func (s *Server) update(x *Exchange, w http.ResponseWriter, v *view.View) *kube.
 func (c *change) warn(w http.ResponseWriter) {
 	for i, text := range c.warnings {
 		if !slices.Contains(c.warnings[:i], text) {
-			w.Header().Add("Warning", wire.Warning(text))
+			wire.Warn(w.Header(), text)
 		}
 	}
 }

@@ -6,18 +6,20 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// selects reports whether the selectors of h select a.
+// selects reports whether the selectors of h select a, by the object or by the old one. A
+// namespace counts as the one that it is in: as it is to be, if that is what is written.
 func (h *Webhook) selects(a *Write, namespace func(name string) []byte) bool {
-	object := a.Object
-	if object == nil {
-		object = a.Old
-	}
-	if !selectorOf(h.ObjectSelector).Matches(labelsOf(object)) {
+	s := selectorOf(h.ObjectSelector)
+	if (a.Object == nil || !s.Matches(labelsOf(a.Object))) && (a.Old == nil || !s.Matches(labelsOf(a.Old))) {
 		return false
 	}
 	ns := a.Key.Namespace
 	if a.Resource == kube.Namespaces {
-		return selectorOf(h.NamespaceSelector).Matches(labelsOf(object))
+		is := a.Old
+		if a.Object != nil && a.Subresource == "" {
+			is = a.Object
+		}
+		return selectorOf(h.NamespaceSelector).Matches(labelsOf(is))
 	}
 	if ns == "" {
 		return true

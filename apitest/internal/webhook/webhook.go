@@ -233,18 +233,26 @@ func (c *Caller) call(ctx context.Context, h *Webhook, a *Write, mutates bool) *
 	if len(answer.Patch) == 0 {
 		return nil
 	}
-	patch, err := jsonpatch.DecodePatch(answer.Patch)
-	if err == nil {
-		var changed []byte
-		if changed, err = patch.Apply(c.seen(h, a, a.Object)); err == nil {
-			a.Object = changed
-			if a.converts(h) {
-				a.Object = c.InVersion(changed, a.Resource)
-			}
-		}
+	return c.patch(h, a, answer.Patch)
+}
+
+// patch changes the object of a as h wants it.
+func (c *Caller) patch(h *Webhook, a *Write, b []byte) *kube.Status {
+	patch, err := jsonpatch.DecodePatch(b)
+	switch {
+	case err != nil && h.FailurePolicy == "Ignore" || err == nil && len(patch) == 0:
+		return nil
+	case err != nil:
+		return wire.Internal(fmt.Sprintf("failed calling webhook %q: received undecodable patch in webhook response: %v", h.Name, err))
+	case a.Object == nil:
+		return wire.Internal(fmt.Sprintf("admission webhook %q attempted to modify the object, which is not supported for this operation", h.Name))
 	}
+	changed, err := patch.Apply(c.seen(h, a, a.Object))
 	if err != nil {
-		return wire.Internal(fmt.Sprintf("admission webhook %q: its patch does not apply", h.Name))
+		return wire.Internal(err.Error())
+	}
+	if a.Object = changed; a.converts(h) {
+		a.Object = c.InVersion(changed, a.Resource)
 	}
 	return nil
 }
@@ -260,6 +268,14 @@ func (c *Caller) seen(h *Webhook, a *Write, b []byte) []byte {
 // converts reports whether h gets the objects of a in another version than that of the
 // request: a Scale has only one.
 func (a *Write) converts(h *Webhook) bool { return h.as != a.Resource && a.Subresource != "scale" }
+
+// inside returns the namespace that a namespace counts as being in: itself.
+func (a *Write) inside() string {
+	if a.Resource == kube.Namespaces {
+		return a.Key.Name
+	}
+	return ""
+}
 
 // check reports what a response may not have, of a webhook that mutates or not.
 func (r *admissionResponse) check(mutates bool) error {
@@ -295,7 +311,7 @@ func (c *Caller) ask(ctx context.Context, h *Webhook, a *Write) (*admissionRespo
 	id, res, asked := c.ID(), h.as, a.Resource
 	ask := admissionReview{Kind: "AdmissionReview", APIVersion: "admission.k8s.io/v1", Request: &admissionRequest{
 		UID: id, Kind: groupVersionKind{res.Group, res.Version, res.Kind}, Resource: groupVersionRes{res.Group, res.Version, res.Plural},
-		SubResource: a.Subresource, Name: a.Key.Name, Namespace: a.Key.Namespace, Operation: a.Operation,
+		SubResource: a.Subresource, Name: a.Key.Name, Namespace: cmp.Or(a.Key.Namespace, a.inside()), Operation: a.Operation,
 		RequestKind: groupVersionKind{asked.Group, asked.Version, asked.Kind}, RequestResource: groupVersionRes{asked.Group, asked.Version, asked.Plural},
 		RequestSubResource: a.Subresource, UserInfo: c.User, Options: c.Options,
 		Object: c.seen(h, a, a.Object), OldObject: c.seen(h, a, a.Old), DryRun: a.DryRun}}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/listwatch/listwatch/internal/protojson"
 	"github.com/listwatch/listwatch/kube"
@@ -186,9 +188,11 @@ func NoResource() *kube.Status {
 		Message: "the server could not find the requested resource", Details: &kube.StatusDetails{}}
 }
 
-// Warning returns the value of a Warning header, see RFC 7234, 5.5.
-func Warning(text string) string {
-	return `299 - "` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", " ").Replace(text) + `"`
+// Warn adds a Warning header, see RFC 7234, 5.5, but for a text that none can have.
+func Warn(h http.Header, text string) {
+	if text != "" && utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl) {
+		h.Add("Warning", `299 - "`+strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text)+`"`)
+	}
 }
 
 // PageNotFound responds for paths without a served API group or version.

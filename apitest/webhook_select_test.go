@@ -1,0 +1,68 @@
+package apitest_test
+
+import (
+	"encoding/base64"
+	"testing"
+
+	"github.com/listwatch/listwatch/apitest"
+)
+
+// TestWebhooksSelectByOldAndNew: an objectSelector selects an update if the object is
+// selected before or after it. A namespace is in itself.
+func TestWebhooksSelectByOldAndNew(t *testing.T) {
+	srv, h := apitest.New(t), newHookServer(t)
+	h.configure(srv, "Validating", "/o", aboutConfigMaps, `,"objectSelector":{"matchLabels":{"l":"yes"}}`)
+	h.configure(srv, "Validating", "/n", `{"operations":["*"],"apiGroups":[""],"apiVersions":["v1"],"resources":["namespaces","namespaces/status"]}`, `,"namespaceSelector":{"matchLabels":{"l":"yes"}}`)
+	const maps, patch = "/api/v1/namespaces/a/configmaps", "> Content-Type: application/merge-patch+json\nPATCH "
+	const label, other = ` {"metadata":{"labels":{"l":"yes"}}}` + "\n200", ` {"metadata":{"labels":{"l":"no"}}}` + "\n200"
+	for _, test := range []struct {
+		request, path string
+		called        bool
+	}{
+		{"POST " + maps + ` {"metadata":{"name":"x"}}` + "\n201", "/o", false},
+		{patch + maps + "/x" + label, "/o", true},
+		{patch + maps + "/x" + other, "/o", true},
+		{patch + maps + `/x {"data":{"a":"b"}}` + "\n200", "/o", false},
+		{patch + maps + "/x" + label, "/o", true},
+		{"DELETE " + maps + "/x\n200", "/o", true},
+		{`POST /api/v1/namespaces {"metadata":{"name":"c"}}` + "\n201", "/n", false},
+		{patch + "/api/v1/namespaces/c" + label, "/n", true},
+		{patch + "/api/v1/namespaces/c/status" + other, "/n", true},
+		{patch + "/api/v1/namespaces/c" + label, "/n", true},
+		{patch + "/api/v1/namespaces/c" + other, "/n", false},
+		{"DELETE /api/v1/namespaces/c\n200", "/n", false},
+	} {
+		playWritesOn(t, srv, "\n"+test.request+"\n")
+		asked := h.take(test.path)
+		if (len(asked) > 0) != test.called {
+			t.Errorf("%s: %s was asked about %v", test.request, test.path, asked)
+		} else if test.called && test.path == "/n" && asked[0]["namespace"] != "c" {
+			t.Errorf("%s: namespace %v", test.request, asked[0]["namespace"])
+		}
+	}
+}
+
+// TestWebhookPatches: what kube-apiserver makes of patches that do not apply, and of
+// warnings that no header can have.
+func TestWebhookPatches(t *testing.T) {
+	srv, h := apitest.New(t), newHookServer(t)
+	patch := ""
+	h.answers["/m"] = func(map[string]any) any {
+		return map[string]any{"allowed": true, "patchType": "JSONPatch", "patch": base64.StdEncoding.EncodeToString([]byte(patch)),
+			"warnings": []string{"", "nul\x00", "two\nlines", "esc\x1b[0m", "é", "tab\t"}}
+	}
+	const maps = "/api/v1/namespaces/a/configmaps"
+	playWritesOn(t, srv, "\nPOST "+maps+` {"metadata":{"name":"old"}}`+"\n201\n")
+	h.configure(srv, "Mutating", "/m", aboutConfigMaps, "")
+	const failed, create = `500 299 - "é"` + "\n" + `{"message":"Internal error occurred: `, "POST " + maps + ` {"metadata":{"name":"x"}}` + "\n"
+	for _, test := range []struct{ patch, request string }{
+		{`[{"op":"add","path":"/data","value":{}}]`, "DELETE " + maps + "/old\n" + failed + `admission webhook \"hook.example.com\" attempted to modify the object, which is not supported for this operation"}`},
+		{`[]`, "DELETE " + maps + "/old\n200 299 - \"é\""},
+		{`{}`, create + failed + `failed calling webhook \"hook.example.com\": received undecodable patch in webhook response: json: cannot unmarshal object into Go value of type jsonpatch.Patch"}`},
+		{`[{"op":"add","path":"/data/x","value":"y"}]`, create + failed + `add operation does not apply: doc is missing path: \"/data/x\": missing value"}`},
+		{`[{"op":"test","path":"/metadata/name","value":"y"}]`, create + failed + `testing value /metadata/name failed: test failed"}`},
+	} {
+		patch = test.patch
+		playWritesOn(t, srv, "\n"+test.request+"\n")
+	}
+}
