@@ -194,24 +194,30 @@ func (a *admitting) call(mutates bool, webhooks []*webhook.Webhook) *kube.Status
 }
 
 // readmit returns the object to store in place of old if hooks have changed o to body. As
-// in the object of a client, a built-in type has its own fields only, and a value of
+// the object of a client, it has the fields of its type only, and defaults, and a value of
 // another type is an error; fields that the write may not change are as before.
 func (c *change) readmit(old, o *object.Object, body []byte) (*object.Object, *kube.Status) {
 	t := c.target
 	t.key = o.Key
-	if t.info.BuiltIn && t.sub != "scale" {
-		v, strict, err := t.form.Type().Read(body)
+	decode := func() (*object.Object, *kube.Status) {
+		read := t.form
+		if t.form != t.info && !t.info.BuiltIn { // it may have fields of all versions
+			body, read = object.Marshal(c.keep(object.DecodeValue(body))), t.info
+		}
+		v, _, err := read.Type().Read(body)
 		if err != nil {
 			return nil, wire.Internal(err.Error())
 		}
-		if len(strict) > 0 {
-			body = object.Marshal(v)
+		if t.res = t.info.Resource; read != t.info {
+			v = c.keep(v)
 		}
+		if t.info.BuiltIn {
+			kinds.SetDefaults(t.info.Resource, v)
+		} else {
+			t.info.Type().Default(v)
+		}
+		return decodeObject(t, object.Marshal(v))
 	}
-	if t.form != t.info && t.sub != "scale" {
-		body, t.res = object.Marshal(c.keep(object.DecodeValue(body))), t.info.Resource
-	}
-	decode := func() (*object.Object, *kube.Status) { return decodeObject(t, body) }
 	if t.sub == "scale" {
 		decode = func() (*object.Object, *kube.Status) { return c.scaled(old, body) }
 	}

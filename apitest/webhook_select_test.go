@@ -66,3 +66,43 @@ func TestWebhookPatches(t *testing.T) {
 		playWritesOn(t, srv, "\n"+test.request+"\n")
 	}
 }
+
+// TestWebhookPatchIsCompleted: what a webhook adds gets defaults and loses unknown fields,
+// as what a client sends.
+func TestWebhookPatchIsCompleted(t *testing.T) {
+	srv, h := apitest.New(t), newHookServer(t)
+	playWritesOn(t, srv, thingsCRD)
+	patches := map[string]string{
+		"/pods": `[{"op":"add","path":"/spec/containers/-","value":{"name":"side","image":"s:1","ports":[{"containerPort":80}],"env":[{"name":"X","valueFrom":{"fieldRef":{"fieldPath":"metadata.name"}}}]}},{"op":"add","path":"/spec/initContainers","value":[{"name":"in","image":"z"}]}]`,
+		"/apps": `[{"op":"add","path":"/spec/template/spec/containers/-","value":{"name":"side","image":"s:1"}}]`,
+		"/x":    `[{"op":"add","path":"/spec/one","value":"hook"},{"op":"add","path":"/spec/unknown","value":{"deep":1}}]`,
+	}
+	for path, rule := range map[string]string{"/pods": `"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]`,
+		"/apps": `"apiGroups":["apps"],"apiVersions":["v1"],"resources":["deployments"]`, "/x": `"apiGroups":["x.io"],"apiVersions":["v2"],"resources":["things"]`} {
+		h.answers[path] = func(map[string]any) any {
+			return map[string]any{"allowed": true, "patchType": "JSONPatch", "patch": base64.StdEncoding.EncodeToString([]byte(patches[path]))}
+		}
+		h.configure(srv, "Mutating", path, `{"operations":["CREATE"],`+rule+`}`, "")
+	}
+	playWritesOn(t, srv, `
+POST /api/v1/namespaces/a/pods {"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}}
+201
+{"spec":{"containers":[{"name":"c","imagePullPolicy":"Always"},{"name":"side","imagePullPolicy":"IfNotPresent","terminationMessagePolicy":"File","ports":[{"containerPort":80,"protocol":"TCP"}],"env":[{"valueFrom":{"fieldRef":{"apiVersion":"v1"}}}]}],"initContainers":[{"name":"in","imagePullPolicy":"Always"}]}}
+
+POST /apis/apps/v1/namespaces/a/deployments {"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}
+201
+{"spec":{"template":{"spec":{"containers":[{"name":"c"},{"name":"side","imagePullPolicy":"IfNotPresent"}]}}}}
+
+POST /apis/x.io/v1/namespaces/a/things {"apiVersion":"x.io/v1","kind":"Thing","metadata":{"name":"two"},"spec":{"a":1}}
+201
+{"spec":{"a":1,"one":"hook","unknown":null}}
+
+POST /apis/x.io/v2/namespaces/a/things {"apiVersion":"x.io/v2","kind":"Thing","metadata":{"name":"three"},"spec":{"a":1}}
+201
+{"spec":{"a":1,"two":"d","unknown":null}}
+
+GET /apis/x.io/v1/namespaces/a/things/three
+200
+{"spec":{"a":1,"one":"hook","unknown":null}}
+`)
+}
