@@ -10,6 +10,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
 	"github.com/listwatch/listwatch/apitest/internal/store"
 	"github.com/listwatch/listwatch/apitest/internal/view"
 	"github.com/listwatch/listwatch/apitest/internal/webhook"
@@ -189,8 +190,41 @@ func (a *admitting) call(mutates bool, webhooks []*webhook.Webhook) *kube.Status
 		options = webhook.OptionsOf(a.Operation, a.c.r.URL.Query())
 	}
 	c := webhook.Caller{User: s.userInfo(a.c.r), Options: options, ID: s.store.NewUID, Namespace: namespace, InVersion: view.InVersion,
-		Nameless: a.c.target.verb == "deletecollection"}
+		Kind: kindOf[a.Subresource], Nameless: a.c.target.verb == "deletecollection"}
 	return c.Call(a.c.ctx, webhooks, (*webhook.Write)(a.Admission), mutates)
+}
+
+// kindOf is the kind of the objects of subresources that have their own.
+var kindOf = map[string]kube.Resource{
+	"scale":    {Group: "autoscaling", Version: "v1", Kind: "Scale"},
+	"eviction": {Group: "policy", Version: "v1", Kind: "Eviction"},
+	"binding":  {Version: "v1", Kind: "Binding"},
+	"token":    {Group: "authentication.k8s.io", Version: "v1", Kind: "TokenRequest"},
+}
+
+// admitAction returns b, which was sent to a subresource that stores nothing, as the webhooks
+// change it, or the denial of one. Hooks of the test are not called.
+func (s *Server) admitAction(x *Exchange, dry bool, b []byte) ([]byte, *kube.Status) {
+	c := s.change(x, writeOptions{verb: "create", dry: dry}, creates)
+	mutating, validating := s.webhooks(c, "CREATE")
+	if len(mutating)+len(validating) == 0 {
+		return b, nil
+	}
+	t, o := x.target, object.DecodeValue(b)
+	if kind, ok := kindOf[t.sub]; ok {
+		o["kind"], o["apiVersion"] = kind.Kind, kind.APIVersion()
+	}
+	d := rules.Defaults{}
+	d.Object(o, "metadata")["namespace"] = t.key.Namespace
+	a := &admitting{&Admission{Operation: "CREATE", Resource: t.form.Resource, Subresource: t.sub, Key: t.key, User: c.user, DryRun: dry, Object: object.Marshal(o)},
+		c, nil, mutating, validating}
+	st := a.call(true, mutating)
+	if st == nil {
+		st = a.call(false, validating)
+	}
+	c.warnings = a.Warnings
+	c.warn(x)
+	return a.Object, st
 }
 
 // readmit returns the object to store in place of old if hooks have changed o to body. As

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"reflect"
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
@@ -144,6 +145,14 @@ func readAction(x *Exchange, kind, apiVersion string, v any) (opts writeOptions,
 	}
 	if err := json.Unmarshal(p.json, v); err != nil {
 		return opts, wire.BadRequest("%s in version %q cannot be handled as a %s: %v", kind, version, kind, err)
+	}
+	b, st := x.srv.admitAction(x, opts.dry, p.json)
+	if st != nil {
+		return opts, st
+	}
+	reflect.ValueOf(v).Elem().SetZero()
+	if err := json.Unmarshal(b, v); err != nil {
+		return opts, wire.Internal(err.Error())
 	}
 	return opts, nil
 }

@@ -1,7 +1,6 @@
 package apitest
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -183,18 +182,14 @@ func (s *Server) userInfo(r *http.Request) map[string]any {
 // tokenRequest handles a create of serviceaccounts/x/token with a realistic token that
 // is valid only for this server, if that has a token.
 func (s *Server) tokenRequest(x *Exchange, w http.ResponseWriter) *kube.Status {
-	p, st := readBody(x, wire.TypeJSON, wire.TypeYAML)
-	if st != nil {
-		return st
-	}
 	var ask struct {
 		Spec struct {
 			Audiences         []string `json:"audiences,omitempty"`
 			ExpirationSeconds *int64   `json:"expirationSeconds"`
 		} `json:"spec"`
 	}
-	if err := json.Unmarshal(p.json, &ask); err != nil {
-		return wire.BadRequest("TokenRequest in version \"v1\" cannot be handled as a TokenRequest: %v", err)
+	if _, st := readAction(x, "TokenRequest", "authentication.k8s.io/v1", &ask); st != nil {
+		return st
 	}
 	s.store.Lock()
 	found := x.target.table.Get(x.target.key)

@@ -2,6 +2,7 @@ package apitest_test
 
 import (
 	"encoding/base64"
+	"fmt"
 	"testing"
 
 	"github.com/listwatch/listwatch/apitest"
@@ -105,4 +106,65 @@ GET /apis/x.io/v1/namespaces/a/things/three
 200
 {"spec":{"a":1,"one":"hook","unknown":null}}
 `)
+}
+
+// TestWebhooksOfActions: evictions, bindings and requests for tokens store nothing, and
+// webhooks see, change and deny them as kube-apiserver has it.
+func TestWebhooksOfActions(t *testing.T) {
+	srv, h := apitest.New(t), newHookServer(t)
+	const pods, accounts = "/api/v1/namespaces/a/pods", "/api/v1/namespaces/a/serviceaccounts"
+	playWritesOn(t, srv, `
+POST `+pods+` {"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}}
+201
+
+POST `+accounts+` {"metadata":{"name":"s"}}
+201
+`)
+	const rule = `{"operations":["*"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods/eviction","pods/binding","serviceaccounts/token"]}`
+	h.answers["/m"] = func(request map[string]any) any {
+		patch := `[]`
+		switch request["subResource"] {
+		case "binding":
+			patch = `[{"op":"replace","path":"/target/name","value":"other"}]`
+		case "token":
+			patch = `[{"op":"add","path":"/spec/expirationSeconds","value":1234}]`
+		}
+		return map[string]any{"allowed": true, "patchType": "JSONPatch", "patch": base64.StdEncoding.EncodeToString([]byte(patch))}
+	}
+	denied := false
+	h.answers["/v"] = func(map[string]any) any {
+		return map[string]any{"allowed": !denied, "warnings": []string{"w"}, "status": map[string]any{"code": 429, "reason": "TooManyRequests", "message": "later"}}
+	}
+	h.configure(srv, "Mutating", "/m", rule, "")
+	h.configure(srv, "Validating", "/v", rule, "")
+	for _, test := range []struct{ path, body, answer, kind string }{
+		{pods + "/p/binding", `{"metadata":{"name":"p"},"target":{"name":"n"}}`, "{}", "map[group: kind:Binding version:v1]"},
+		{accounts + "/s/token", `{"spec":{}}`, `{"spec":{"expirationSeconds":1234}}`, "map[group:authentication.k8s.io kind:TokenRequest version:v1]"},
+		{pods + "/p/eviction", `{"metadata":{"name":"p"}}`, "{}", "map[group:policy kind:Eviction version:v1]"},
+	} {
+		for _, denied = range []bool{true, false} {
+			want := "201 299 - \"w\"\n" + test.answer
+			if denied {
+				want = "429 299 - \"w\"\n" + `{"message":"admission webhook \"hook.example.com\" denied the request: later"}`
+			}
+			playWritesOn(t, srv, "\nPOST "+test.path+" "+test.body+"\n"+want+"\n")
+			for _, path := range []string{"/m", "/v"} {
+				asked := h.take(path)
+				if len(asked) != 1 {
+					t.Fatalf("%s: %s was asked %d times", test.path, path, len(asked))
+				}
+				a := asked[0]
+				o := a["object"].(map[string]any)
+				kind := a["kind"].(map[string]any)
+				if fmt.Sprint(kind) != test.kind || fmt.Sprint(a["requestKind"]) != test.kind || o["kind"] != kind["kind"] || a["operation"] != "CREATE" ||
+					a["oldObject"] != nil || a["namespace"] != "a" || o["metadata"].(map[string]any)["namespace"] != "a" || a["resource"].(map[string]any)["group"] != "" {
+					t.Errorf("%s: %s was asked about %v", test.path, path, a)
+				}
+			}
+		}
+		if test.kind == "map[group: kind:Binding version:v1]" {
+			playWritesOn(t, srv, "\nGET "+pods+"/p\n200\n"+`{"spec":{"nodeName":"other"}}`+"\n")
+		}
+	}
+	playWritesOn(t, srv, "\nGET "+pods+"/p\n404\n")
 }

@@ -166,6 +166,10 @@ type Caller struct {
 	ID        func() string            // returns the UID of a request
 	Namespace func(name string) []byte // returns a Namespace, nil if it does not exist
 
+	// Kind is that of the object of a subresource which has one of its own; it exists in one
+	// version only.
+	Kind kube.Resource
+
 	// Nameless leaves the name of the object out of the request, as a deletion of a
 	// collection does.
 	Nameless bool
@@ -251,7 +255,7 @@ func (c *Caller) patch(h *Webhook, a *Write, b []byte) *kube.Status {
 	if err != nil {
 		return wire.Internal(err.Error())
 	}
-	if a.Object = changed; a.converts(h) {
+	if a.Object = changed; c.converts(h, a) {
 		a.Object = c.InVersion(changed, a.Resource)
 	}
 	return nil
@@ -259,15 +263,17 @@ func (c *Caller) patch(h *Webhook, a *Write, b []byte) *kube.Status {
 
 // seen returns an object of a in the version that h gets.
 func (c *Caller) seen(h *Webhook, a *Write, b []byte) []byte {
-	if !a.converts(h) {
+	if !c.converts(h, a) {
 		return b
 	}
 	return c.InVersion(b, h.as)
 }
 
 // converts reports whether h gets the objects of a in another version than that of the
-// request: a Scale has only one.
-func (a *Write) converts(h *Webhook) bool { return h.as != a.Resource && a.Subresource != "scale" }
+// request.
+func (c *Caller) converts(h *Webhook, a *Write) bool {
+	return h.as != a.Resource && c.Kind.Kind == ""
+}
 
 // inside returns the namespace that a namespace counts as being in: itself.
 func (a *Write) inside() string {
@@ -315,8 +321,8 @@ func (c *Caller) ask(ctx context.Context, h *Webhook, a *Write) (*admissionRespo
 		RequestKind: groupVersionKind{asked.Group, asked.Version, asked.Kind}, RequestResource: groupVersionRes{asked.Group, asked.Version, asked.Plural},
 		RequestSubResource: a.Subresource, UserInfo: c.User, Options: c.Options,
 		Object: c.seen(h, a, a.Object), OldObject: c.seen(h, a, a.Old), DryRun: a.DryRun}}
-	if a.Subresource == "scale" {
-		ask.Request.Kind = groupVersionKind{"autoscaling", "v1", "Scale"}
+	if k := c.Kind; k.Kind != "" {
+		ask.Request.Kind = groupVersionKind{k.Group, k.Version, k.Kind}
 		ask.Request.RequestKind = ask.Request.Kind
 	}
 	if c.Nameless {
