@@ -73,19 +73,29 @@ func (c *change) applied(old *object.Object, p payload) (*object.Object, *kube.S
 }
 
 // applyScale returns the result of an apply to the scale subresource, whose only writable
-// field is the number. Of a built-in type the owners of the number are asked.
+// field is the number. The owners of the number are asked. kube-apiserver can do so for
+// built-in types only: it fails to convert those of definitions.
 func (c *change) applyScale(old *object.Object, config map[string]any) (*object.Object, *kube.Status) {
 	info := c.target.info
 	current, spec := object.DecodeValue(view.ScaleOf(info, old)), rules.ObjectAt(config, "spec")
+	meta := rules.ObjectAt(config, "metadata")
+	if kind := rules.TextAt(config, "apiVersion") + ", Kind=" + rules.TextAt(config, "kind"); kind != "autoscaling/v1, Kind=Scale" {
+		return nil, wire.BadRequest("invalid object type: %s", kind)
+	} else if name := rules.TextAt(meta, "name"); name != "" && name != old.Key.Name {
+		return nil, wire.BadRequest("the name of the object (%s) does not match the name on the URL (%s)", name, old.Key.Name)
+	}
 	for name, v := range spec {
 		rules.ObjectAt(current, "spec")[name] = v
+	}
+	if rv := rules.TextAt(meta, "resourceVersion"); rv != "" {
+		rules.ObjectAt(current, "metadata")["resourceVersion"] = rv
 	}
 	b, err := schema.Encode(current)
 	if err != nil {
 		return nil, wire.Raw("%v", err)
 	}
 	o, st := c.scaled(old, b)
-	if st != nil || !info.BuiltIn || c.srv.options.NoManagedFields {
+	if st != nil || info.BuiltIn && c.srv.options.NoManagedFields {
 		return o, st
 	}
 	part := map[string]any{"apiVersion": info.APIVersion(), "kind": info.Kind, "metadata": map[string]any{"name": old.Key.Name}}
@@ -103,6 +113,10 @@ func (c *change) applyScale(old *object.Object, config map[string]any) (*object.
 			}
 		}
 		return nil, st
+	}
+	if !info.BuiltIn {
+		return nil, wire.Raw("failed to convert new object (%s/%s; autoscaling/v1, Kind=Scale) to proper version: request to convert CR to an invalid group/version: autoscaling/v1",
+			rules.TextAt(meta, "namespace"), old.Key.Name)
 	}
 	o.Meta.ManagedFields = object.Marshal(rules.ObjectAt(merged, "metadata")["managedFields"])
 	c.owned = true
