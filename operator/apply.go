@@ -3,6 +3,7 @@ package operator
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -119,8 +120,10 @@ func (s *Children[C, T]) locked(ctx context.Context, owner T, k kube.Key, c C, w
 // process ends what one that is killed has begun.
 const replaced = "listwatch.dev/replaced"
 
-// send applies a tree to was.
-func (s *Children[C, T]) send(ctx context.Context, owner T, k kube.Key, tree map[string]any, was C) (C, error) {
+// send applies a tree to was. A tree that is invalid after a replacement, too, is not replaced
+// again before the child or the tree changes: the writes of a replacement add owner to the queue,
+// without the delay of a failed run.
+func (s *Children[C, T]) send(ctx context.Context, owner T, k kube.Key, tree map[string]any, want [sha256.Size]byte, was C) (C, error) {
 	meta, err := metaOf(was)
 	if err != nil || meta.DeletionTimestamp != nil {
 		return was, err
@@ -133,28 +136,34 @@ func (s *Children[C, T]) send(ctx context.Context, owner T, k kube.Key, tree map
 	if _, ok := meta.Annotations[replaced]; ok {
 		o, err := all.Get(ctx, k)
 		if err == nil {
-			metadata["resourceVersion"], err = disown(ctx, all, k, o, meta.ResourceVersion)
+			meta, err = disown(ctx, all, k, o, meta.ResourceVersion)
 		}
 		if err != nil {
 			return was, err
 		}
+		metadata["resourceVersion"] = meta.ResourceVersion
 	}
 	now, err := s.writes(owner).Apply(ctx, k, tree, client.ApplyOptions{Force: true})
-	if !errors.Is(err, kube.ErrInvalid) {
+	if !errors.Is(err, kube.ErrInvalid) || s.last(k) == (applied{want, s.state(meta), true}) {
 		return now, err
 	}
-	metadata["resourceVersion"], err = replace(ctx, all, k, tree, err)
+	left, err := replace(ctx, all, k, tree, err)
 	if err != nil {
 		return now, err
 	}
-	return s.writes(owner).Apply(ctx, k, tree, client.ApplyOptions{Force: true})
+	metadata["resourceVersion"] = left.ResourceVersion
+	now, err = s.writes(owner).Apply(ctx, k, tree, client.ApplyOptions{Force: true})
+	if errors.Is(err, kube.ErrInvalid) {
+		s.note(k, applied{want, s.state(left), true})
+	}
+	return now, err
 }
 
 // replace sends a tree, which is invalid, as a merge patch, which replaces lists, those of the
 // metadata excepted. Somebody may have changed the key of an element of a list, such as a
 // port: apply keeps that element as one of theirs, and the desired one beside it may be
-// invalid. It returns the new resourceVersion.
-func replace(ctx context.Context, all client.Collection[codec.RawFull], k kube.Key, tree map[string]any, invalid error) (string, error) {
+// invalid. It returns the new metadata.
+func replace(ctx context.Context, all client.Collection[codec.RawFull], k kube.Key, tree map[string]any, invalid error) (kube.Meta, error) {
 	metadata := tree["metadata"].(map[string]any)
 	tree = maps.Clone(tree)
 	tree["metadata"] = map[string]any{
@@ -166,15 +175,15 @@ func replace(ctx context.Context, all client.Collection[codec.RawFull], k kube.K
 		err = invalid
 	}
 	if err != nil {
-		return "", err
+		return kube.Meta{}, err
 	}
 	return disown(ctx, all, k, o, o.GetResourceVersion())
 }
 
 // disown ends a replacement of o, if it has the resourceVersion: it removes the members from
 // those that a patch of this manager has set. They would be kept when the desired state no
-// longer has them. It returns the new resourceVersion.
-func disown(ctx context.Context, all client.Collection[codec.RawFull], k kube.Key, o codec.RawFull, version string) (string, error) {
+// longer has them. It returns the new metadata.
+func disown(ctx context.Context, all client.Collection[codec.RawFull], k kube.Key, o codec.RawFull, version string) (left kube.Meta, err error) {
 	var now struct {
 		Metadata struct {
 			Annotations   map[string]string `json:"annotations"`
@@ -182,7 +191,7 @@ func disown(ctx context.Context, all client.Collection[codec.RawFull], k kube.Ke
 		} `json:"metadata"`
 	}
 	if err := json.Unmarshal([]byte(o.JSON()), &now); err != nil {
-		return "", err
+		return left, err
 	}
 	managed := slices.DeleteFunc(now.Metadata.ManagedFields, func(m map[string]any) bool {
 		return m["manager"] == all.Write.FieldManager && m["operation"] == "Update" && m["subresource"] == nil
@@ -194,8 +203,8 @@ func disown(ctx context.Context, all client.Collection[codec.RawFull], k kube.Ke
 	if _, ok := now.Metadata.Annotations[replaced]; ok {
 		patch = append(patch, map[string]any{"op": "remove", "path": "/metadata/annotations/" + strings.ReplaceAll(replaced, "/", "~1")})
 	}
-	o, err := all.Patch(ctx, k, client.JSONPatch, patch)
-	return o.GetResourceVersion(), err
+	after, err := client.Collection[kube.Partial](all).Patch(ctx, k, client.JSONPatch, patch)
+	return after.Meta, err
 }
 
 func (s *Children[C, T]) writes(owner T) client.Collection[C] { return writes[C](s, owner) }

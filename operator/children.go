@@ -42,8 +42,9 @@ type Children[C, T kube.Object] struct {
 
 // applied is the last state of a child that is known to be as it was applied.
 type applied struct {
-	want  [sha256.Size]byte // hash of what was applied
-	state string
+	want    [sha256.Size]byte // hash of what was applied
+	state   string
+	refused bool // what was applied is invalid, also after a replacement
 }
 
 // Owns adds children of resource r. The owner is reconciled after each change of a child.
@@ -84,7 +85,8 @@ func (s *Children[C, T]) waiting(c C) []kube.Key {
 // object is created; one that owner does not control is not changed: see [ErrForeign]. A
 // child that is being deleted is not changed. Members, and elements of lists with keys, that
 // others add are kept, unless the desired state is invalid beside them: then all lists that it
-// has are replaced, those of the metadata excepted. Apply a child once in a run: a second
+// has are replaced, those of the metadata excepted. If it stays invalid, they are replaced again
+// only after a change of the child or of the desired state. Apply a child once in a run: a second
 // desired state would remove what only the first one has.
 //
 // If desired is what the last Apply of this process sent, and nobody has changed the child
@@ -126,16 +128,13 @@ func (s *Children[C, T]) apply(ctx context.Context, owner T, desired any, once b
 	if err != nil || once || meta.DeletionTimestamp != nil {
 		return was, err
 	}
-	s.mu.Lock()
-	same := s.applied[k] == applied{want, s.state(meta)}
-	s.mu.Unlock()
-	if same {
+	if s.last(k) == (applied{want, s.state(meta), false}) {
 		return was, nil
 	}
 	now := was
 	err = s.locked(ctx, owner, k, was, func(o C) error {
 		was = o
-		now, err = s.send(ctx, owner, k, tree, o)
+		now, err = s.send(ctx, owner, k, tree, want, o)
 		return err
 	})
 	outcome := "updated"
@@ -188,13 +187,23 @@ func (s *Children[C, T]) keep(owner T, k kube.Key, want [sha256.Size]byte, now C
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	s.applied[k] = applied{want, s.state(meta)}
-	s.mu.Unlock()
+	s.note(k, applied{want, s.state(meta), false})
 	if outcome != "" {
 		s.owner.op.Events.Eventf(events.About(s.owner.Resource, owner), events.Normal, "Synced", "%s %s %s", s.Resource.Kind, k.Name, outcome)
 	}
 	return nil
+}
+
+func (s *Children[C, T]) last(k kube.Key) applied {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.applied[k]
+}
+
+func (s *Children[C, T]) note(k kube.Key, a applied) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.applied[k] = a
 }
 
 // state is equal for two states of an object whose desired state is equal: those that

@@ -174,3 +174,34 @@ func TestReplaceOfAReleasedChild(t *testing.T) {
 		w.has(shops, `"problem":"foreign"`)
 	})
 }
+
+// A desired state that stays invalid, here because a member of an immutable object is left
+// out, is not replaced again and again: the events of the replacement begin the next run.
+func TestReplaceOfWhatStaysInvalid(t *testing.T) {
+	run(t, func(w *world) {
+		w.work = func(ctx context.Context, s shop) error {
+			if w.runs.Load() > 100 {
+				return nil // the clock stands still while it runs
+			}
+			tree := map[string]any{"immutable": true, "data": map[string]string{"a": "b", "c": "d"}}
+			if s.Spec.Ports[0] == 443 {
+				tree["data"] = map[string]string{"a": "b"}
+			}
+			_, err := w.maps.Apply(ctx, s, tree)
+			return err
+		}
+		defer w.operate()()
+		w.create(nil)
+		w.writes()
+		w.change(shops, `{"spec":{"ports":[443]}}`)
+		replaced := 0
+		for _, r := range w.Requests() {
+			if r.Verb == "patch" && strings.Contains(r.Header.Get("Content-Type"), "merge-patch") && r.Resource == kube.ConfigMaps {
+				replaced++
+			}
+		}
+		if n := w.runs.Load(); n > 20 || replaced != 1 {
+			t.Errorf("%d runs, %d replacements", n, replaced)
+		}
+	})
+}
