@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"errors"
 	"net/http"
 	"testing"
 
@@ -58,6 +59,50 @@ func TestWritesMissANamesake(t *testing.T) {
 			}
 			if diff := cmp.Diff(map[string]string{"owner": "second", "of": "second"}, got.Data); diff != "" {
 				t.Errorf("data (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+type shop struct {
+	kube.Meta `json:"metadata"`
+	Status    struct {
+		ID string `json:"id,omitempty"`
+	} `json:"status,omitzero"`
+}
+
+// Servers ignore the UID in a patch of the status of a custom resource.
+func TestPatchStatusFromMissesANamesake(t *testing.T) {
+	shops := kube.Resource{Group: "example.com", Version: "v1", Plural: "shops", Kind: "Shop", Namespaced: true}
+	for name, again := range map[string]bool{"created again": true, "changed": false} {
+		t.Run(name, func(t *testing.T) {
+			srv := apitest.New(t)
+			c, err := client.New(client.Config{Server: srv.URL})
+			if err != nil {
+				t.Fatal(err)
+			}
+			srv.AddResource(apitest.ResourceInfo{Resource: shops, Status: true})
+			k := kube.Key{Namespace: "a", Name: "x"}
+			srv.Put(shops, `{"metadata":{"namespace":"a","name":"x"},"spec":{}}`)
+			all := client.Of[shop](c, shops)
+			before, err := all.Get(t.Context(), k)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again {
+				srv.Delete(shops, k)
+				srv.Put(shops, `{"metadata":{"namespace":"a","name":"x"},"spec":{}}`)
+			} else if _, err := all.Patch(t.Context(), k, client.MergePatch, `{"metadata":{"labels":{"a":"b"}}}`); err != nil {
+				t.Fatal(err)
+			}
+			after := before
+			after.Status.ID = "of the first"
+			if _, err = all.PatchStatusFrom(t.Context(), before, after, client.PatchOptions{}); errors.Is(err, kube.ErrConflict) != again {
+				t.Error(err)
+			}
+			now, err := all.Get(t.Context(), k)
+			if err != nil || (now.Status.ID == "") != again {
+				t.Errorf("%v: the status is %+v", err, now.Status)
 			}
 		})
 	}

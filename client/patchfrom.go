@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -60,7 +61,9 @@ func (c Collection[T]) PatchFrom(ctx context.Context, before, after T, o PatchOp
 }
 
 // PatchStatusFrom is PatchFrom of the status subresource: it sends what differs in the
-// status, and nothing else.
+// status, and nothing else. If the object has changed since it was read, PatchStatusFrom reads
+// the object's metadata, and sends the difference again, unless the object was deleted and
+// created again.
 func (c Collection[T]) PatchStatusFrom(ctx context.Context, before, after T, o PatchOptions) (T, error) {
 	return c.Sub("status").PatchFrom(ctx, before, after, o)
 }
@@ -123,20 +126,40 @@ func (c Collection[T]) patchFrom(ctx context.Context, k kube.Key, read, now map[
 		meta = map[string]any{}
 		patch["metadata"] = meta
 	}
+	guarded := false // by the resourceVersion of the object with the UID
 	if was, ok := read["metadata"].(map[string]any); ok {
 		if uid, ok := was["uid"]; ok {
 			meta["uid"] = uid
 		}
-		if revision := was["resourceVersion"]; lists || lock {
+		revision := was["resourceVersion"]
+		guarded = c.Subresource == "status" && !lists && !lock && meta["uid"] != nil && !merge.IsZero(revision)
+		if lists || lock || guarded {
 			if merge.IsZero(revision) {
 				return *new(T), fmt.Errorf("patch %s: a list changes, a struct becomes zero, or OptimisticLock is set, but the object before the change has no resourceVersion: read it from the server first", c.named(k))
 			}
 			meta["resourceVersion"] = revision
 		}
 	}
-	o, err := c.Patch(ctx, k, MergePatch, patch)
-	if refusesUID(err) {
-		return o, fmt.Errorf("the object was deleted and created again since it was read: %w", c.conflict(k))
+	for try := 0; ; try++ {
+		o, err := c.Patch(ctx, k, MergePatch, patch)
+		again := refusesUID(err)
+		if guarded && try < guardedTries && errors.Is(err, kube.ErrConflict) {
+			now, failed := Collection[kube.Partial](c).Sub("").Get(ctx, k)
+			if errors.Is(failed, kube.ErrNotFound) {
+				return o, failed
+			}
+			if again = failed == nil && now.UID != meta["uid"]; failed == nil && !again {
+				meta["resourceVersion"] = now.ResourceVersion
+				continue
+			}
+		}
+		if again {
+			return o, fmt.Errorf("the object was deleted and created again since it was read: %w", c.conflict(k))
+		}
+		return o, err
 	}
-	return o, err
 }
+
+// guardedTries is how often a patch of a status is sent again with a newer resourceVersion of
+// the same object: servers ignore the UID in a status of a custom resource.
+const guardedTries = 5
