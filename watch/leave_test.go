@@ -43,6 +43,13 @@ func TestWatcherThatIsLeftAmidAListListsAgain(t *testing.T) {
 				follow(watch.Modified, 2)
 				s.srv.On(apitest.Match{Verb: "watch"}, faults.ErrorEvent(apitest.StatusInternal("broken"))).Times(3) // then it lists
 				follow(watch.Restart, 1)
+				ended, cancel := context.WithCancel(t.Context())
+				cancel()
+				for ev := range w.Events(ended) { // a loop that ends before its list
+					if ev.Type != "" {
+						t.Errorf("%s after the end of the context", ev.Type)
+					}
+				}
 				got := follow(watch.Synced, 1)
 				if len(got) == 0 || got[0] != watch.Restart {
 					t.Errorf("after a list that was left, the loop got %v, want RESTART first", got)

@@ -1,6 +1,7 @@
 package watch_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -58,6 +59,29 @@ func TestWatcherSeenComparesTheServer(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestWatcherRemembersARestoreBeforeItsList: a loop that ends when it knows that the server
+// was restored, and before RESTART, leaves that to the next one.
+func TestWatcherRemembersARestoreBeforeItsList(t *testing.T) {
+	play(t, watch.Options{}, func(t *testing.T, s *story) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		o := watch.Options{Seen: s.srv.Revision() + "0"}
+		o.Trace.Ahead = func(error) { cancel() }
+		w := watch.New(s.collection(), o)
+		for ev := range w.Events(ctx) {
+			if ev.Type != "" {
+				t.Errorf("%s in the loop that ended", ev.Type)
+			}
+		}
+		for ev, err := range w.Events(t.Context()) {
+			if err != nil || ev.Type != watch.Restart || !errors.Is(ev.Cause, watch.ErrAhead) {
+				t.Errorf("the next loop begins with %q, %v (%v), want RESTART because of the restored server", ev.Type, ev.Cause, err)
+			}
+			break
+		}
+	})
 }
 
 // TestWatcherSeenIsComparedOnce: a loop that follows another one neither asks again nor
