@@ -16,7 +16,7 @@ import (
 const maxPlaces = 100
 
 var (
-	errToken = &refusal{http.StatusUnauthorized, "unauthorized", "this link was used before, or is of another run: ask the program for another one"}
+	errToken = &refusal{http.StatusUnauthorized, "unauthorized", "a link opens the page once, and this one was used, or the program was started again since: press Enter in its terminal for another one"}
 	errLogin = &refusal{http.StatusUnauthorized, "unauthorized", review.ErrToken.Error()}
 )
 

@@ -430,6 +430,7 @@ async function openMoment() {
 }
 
 function login(error) {
+	if (status.state === "connecting") text($("pulse-text"), "not signed in");
 	document.body.classList.add("out");
 	const input = h("input", { type: "password", autocomplete: "off", "aria-label": "Token", maxlength: 16384, placeholder: "token" });
 	const note = h("p", { class: "bad", role: "alert" }, error || "");
