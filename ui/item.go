@@ -30,7 +30,7 @@ type life struct {
 	uid     string
 	created int64 // milliseconds since 1970
 	gone    int64 // deleted then; 0 = it exists
-	labels  text  // that it had when it was deleted
+	last    *item // the last state of an object that is gone
 	past    history.Life
 	marks   managed.Marks // of the newest state
 	by      string        // who wrote it

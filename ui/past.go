@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"cmp"
+	"iter"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,8 +16,9 @@ const maxEvents = 200
 
 // getEvents returns the Events about an object, the newest first.
 func (u *UI) getEvents(s *session, r *http.Request) (any, error) {
+	var at int64
 	sub, err := u.subject(r.Context(), s, r.URL.Query())
-	if err != nil {
+	if err = cmp.Or(err, number(r.URL.Query(), "at", &at)); err != nil {
 		return nil, err
 	}
 	out := map[string]any{"events": []*describe.Event{}, "state": stateGone, "reason": "the server does not serve Events"}
@@ -30,10 +33,12 @@ func (u *UI) getEvents(s *session, r *http.Request) (any, error) {
 	var about []*item
 	k.mu.Lock()
 	k.start()
-	out["state"], out["reason"] = k.state, k.reason
-	for key, i := range k.store.All() {
-		if key.Namespace == sub.life.key.Namespace || sub.life.key.Namespace == "" {
-			if sees == nil || sees(key.Namespace) {
+	if out["state"], out["reason"] = k.state, k.reason; at > 0 && k.since > at {
+		out["state"], out["reason"] = stateIdle, "Events were not watched at this moment"
+	}
+	for i := range k.items(at) {
+		if ns := i.key.Namespace; ns == sub.life.key.Namespace || sub.life.key.Namespace == "" {
+			if sees == nil || sees(ns) {
 				about = append(about, i)
 			}
 		}
@@ -44,11 +49,11 @@ func (u *UI) getEvents(s *session, r *http.Request) (any, error) {
 		if !strings.Contains(i.text(), name) {
 			continue
 		}
-		_, raw, err := u.history.Newest(&i.past)
+		text, err := u.history.JSON(&i.past, i.pos)
 		if err != nil {
-			continue
+			continue // it has changed since
 		}
-		if e, ok := describe.EventOf(raw.JSON(), sub.name, sub.life.key.Name, sub.life.uid); ok {
+		if e, ok := describe.EventOf(text, sub.name, sub.life.key.Name, sub.life.uid); ok {
 			list = append(list, &e)
 		}
 	}
@@ -66,7 +71,10 @@ func (k *kind) at(ms int64) []*item {
 			if !ok || st.Op == opDeleted {
 				continue
 			}
-			i := &item{life: l, revision: st.Revision, cells: st.Cells, pos: st.Pos, labels: k.labelsOf(l)}
+			i := &item{life: l, revision: st.Revision, cells: st.Cells, pos: st.Pos}
+			if last := k.last(l); last != nil {
+				i.labels, i.owners = last.labels, last.owners
+			}
 			if !st.First { // when it changed before it was listed is not known
 				i.changed, i.op = st.At, st.Op
 			}
@@ -76,13 +84,27 @@ func (k *kind) at(ms int64) []*item {
 	return list
 }
 
-// labelsOf returns the labels that an object has now, or had last: a moment is selected by
-// them.
-func (k *kind) labelsOf(l *life) text {
+// last returns the last state of an object: a moment has the labels and the owners of it.
+func (k *kind) last(l *life) *item {
 	if i, ok := k.store.Get(l.key); ok && i.life == l {
-		return i.labels
+		return i
 	}
-	return l.labels
+	return l.last
+}
+
+// items yields the objects of a type as they are, or at a time that is not 0. The caller
+// holds k.mu.
+func (k *kind) items(at int64) iter.Seq[*item] {
+	if at > 0 {
+		return slices.Values(k.at(at))
+	}
+	return func(yield func(*item) bool) {
+		for _, i := range k.store.All() {
+			if !yield(i) {
+				return
+			}
+		}
+	}
 }
 
 // rewind returns the window of a view at the time that its query names. Holds k.mu.

@@ -231,6 +231,18 @@ func TestTree(t *testing.T) {
 		if diff := cmp.Diff("gone?(lost*())", got.Root.outline()); diff != "" || got.Root.Type != "replicasets.apps" {
 			t.Errorf("%+v (-want +got):\n%s", got.Root, diff)
 		}
+		before := now()
+		w.pass(time.Second)
+		owned(kube.Pods, "web-1-c", "ReplicaSet", "web-1", uid(kube.ReplicaSets, "web-1"))
+		w.delete("web-1-a")
+		w.pass(time.Second)
+		for at, want := range map[int64]string{before: "web(web-1(web-1-a()web-1-b*()))", now(): "web(web-1(web-1-b*()web-1-c()))"} {
+			got.Root = node{}
+			p.get(fmt.Sprintf("api/tree?type=pods&ns=shop&name=web-1-b&at=%d", at), &got)
+			if diff := cmp.Diff(want, got.Root.outline()); diff != "" {
+				t.Errorf("at another moment (-want +got):\n%s", diff)
+			}
+		}
 	})
 }
 
@@ -261,6 +273,16 @@ func TestEventsOfAnObject(t *testing.T) {
 		p.get("api/events?type=pods&ns=shop&name=a", &got)
 		if len(got.Events) != 1 || got.Events[0].Message != "about a" || got.Events[0].Count != 3 {
 			t.Errorf("%+v", got.Events)
+		}
+		before := now()
+		w.pass(time.Second)
+		w.srv.Delete(kube.Events, kube.Key{Namespace: "shop", Name: "a.1"}) // it expired
+		w.pass(time.Second)
+		for at, want := range map[int64]int{before: 1, now(): 0} {
+			got.Events = nil
+			if p.get(fmt.Sprintf("api/events?type=pods&ns=shop&name=a&at=%d", at), &got); len(got.Events) != want {
+				t.Errorf("%d Events of a moment, want %d", len(got.Events), want)
+			}
 		}
 	})
 }

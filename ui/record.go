@@ -27,7 +27,7 @@ func (k *kind) record(d cache.Delta[*item], p parsed) {
 		k.byNamespace[d.Key.Namespace]--
 		last := *d.New
 		last.life, last.gone = d.Old.life, at
-		last.life.gone, last.life.labels = at, last.labels
+		last.life.gone, last.life.last = at, &last
 		d.New = &last
 	}
 	it := d.New

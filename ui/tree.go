@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -42,11 +43,12 @@ type forest struct {
 // getTree returns the owners of an object and what it owns, as far as the types are
 // watched.
 func (u *UI) getTree(s *session, r *http.Request) (any, error) {
+	var at int64
 	sub, err := u.subject(r.Context(), s, r.URL.Query())
-	if err != nil {
+	if err = cmp.Or(err, number(r.URL.Query(), "at", &at)); err != nil {
 		return nil, err
 	}
-	f := u.forest(r.Context(), s, sub, r.URL.Query().Get("search") == "1")
+	f := u.forest(r.Context(), s, sub, at, r.URL.Query().Get("search") == "1")
 	top := f.byUID[sub.life.uid]
 	if top == nil { // it is gone: what it owned may be left
 		top = &item{life: sub.life}
@@ -81,8 +83,8 @@ func (s *session) about(u *UI, sub subject) []string {
 }
 
 // forest collects the objects of all watched types that a session may see, and that may
-// belong to one.
-func (u *UI) forest(ctx context.Context, s *session, sub subject, search bool) *forest {
+// belong to one: as they are, or at a time that is not 0.
+func (u *UI) forest(ctx context.Context, s *session, sub subject, at int64, search bool) *forest {
 	f := &forest{byUID: map[string]*item{}, owned: map[string][]*item{}, unseen: []string{}, soon: []string{}, seen: []string{}}
 	places := s.about(u, sub)
 	for _, k := range u.types() {
@@ -98,6 +100,8 @@ func (u *UI) forest(ctx context.Context, s *session, sub subject, search bool) *
 			k.start()
 		}
 		switch {
+		case at > 0 && (k.since == 0 || k.since > at):
+			f.unseen = append(f.unseen, k.id)
 		case k.state == stateLoading:
 			f.soon = append(f.soon, k.id)
 		case !k.watched() && k.count != 0:
@@ -105,8 +109,8 @@ func (u *UI) forest(ctx context.Context, s *session, sub subject, search bool) *
 		case k.watched():
 			f.seen = append(f.seen, k.id)
 		}
-		for key, i := range k.store.All() {
-			if sees != nil && !sees(key.Namespace) {
+		for i := range k.items(at) {
+			if sees != nil && !sees(i.key.Namespace) {
 				continue
 			}
 			f.byUID[i.uid] = i

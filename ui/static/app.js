@@ -319,7 +319,7 @@ function drawNotes() {
 		if (g) notes.push(h("div", { class: "note", "data-gap": g.from }, h("b", {}, "Gap"), h("span", { class: "text", dir: "auto" }, gapText(g), more ? ` Before it: ${plural(more, "other gap")}, from ${clock(gaps[0].from)} on.` : ""), h("i", { class: "fill" }),
 			h("button", { type: "button", onclick: () => { for (const x of gaps) hiddenGaps.add(id(x)); drawNotes(); } }, "hide")));
 	}
-	if (w?.approximate) notes.push(h("div", { class: "note" }, "History does not reach back to this moment: the rows are the first ones that are known."));
+	if (w?.approximate && w.order.length) notes.push(h("div", { class: "note" }, "History does not reach back to this moment: the rows are the first ones that are known."));
 	const key = notes.map(n => n.textContent).join("\n");
 	if (key === drawNotes.key) return;
 	drawNotes.key = key;

@@ -74,7 +74,11 @@ export class Changes {
 	}
 
 	// unwatched are the types whose changes are not known.
-	unwatched() { return this.hooks.types().filter(t => !["live", "stale", "loading", "error"].includes(t.state)); }
+	// unwatched are the types that are not watched, or were not at the moment that is shown.
+	unwatched() {
+		const at = this.hooks.view().at;
+		return this.hooks.types().filter(t => at ? !t.since || t.since > at : !["live", "stale", "loading", "error"].includes(t.state));
+	}
 
 	summary() {
 		if (!this.rows?.length) return "";

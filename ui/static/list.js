@@ -406,6 +406,7 @@ export function nothing(w, type, view, actions) {
 			[view.filter ? `Filter: ${view.filter}` : "", view.ns?.length ? `Namespace: ${view.ns.join(", ")}` : ""],
 			view.filter ? button("Clear the filter", actions.clear) : null, view.ns?.length ? button("All namespaces", actions.everywhere) : null));
 	}
+	if (view.at && w.approximate) return one("unknown", sheet("gap", `${name} of this moment are not known`, ["They were not watched then, or the history does not reach back so far."]));
 	return one("empty", sheet(state === "stale" ? "gap" : "", state === "stale" ? `No ${name} when the connection was lost` : `No ${name}`, [view.at ? "None existed at this moment, as far as history knows." : "A new one appears here when it is created."]));
 }
 

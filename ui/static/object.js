@@ -322,7 +322,7 @@ export class Sheet {
 			d.state && !["live", "loading"].includes(d.state) ? h("p", { class: "note" }, d.reason || d.state) : null,
 			d.events.length ? h("table", { class: "facts" }, d.events.map(e => h("tr", {},
 				h("td", { dir: "auto" }, h("b", { class: e.type === "Warning" ? "bad" : "" }, e.reason), e.count > 1 ? ` × ${number(e.count)}` : "", h("div", {}, e.message), h("div", { class: "quiet" }, e.from || "")),
-				h("td", { class: "when" }, age(now - e.at))))) : sheet("", d.state === "loading" ? "Events are loading" : "No events", ["The cluster keeps events for an hour, unless it is set otherwise."]),
+				h("td", { class: "when" }, age(now - e.at))))) : sheet("", d.state === "loading" ? "Events are loading" : "No events", [this.at ? "There was none at this moment, as far as history knows." : "The cluster keeps events for an hour, unless it is set otherwise."]),
 		], "its events");
 	}
 

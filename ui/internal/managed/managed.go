@@ -85,6 +85,9 @@ func Writer(before Marks, last string, recent bool, entries []Entry) string {
 	for i := range entries {
 		e := &entries[i]
 		r := before.rank(now[i*markSize : (i+1)*markSize])
+		if r == rankFields && !recent { // it lost fields, as its last write is longer ago
+			r = rankOld
+		}
 		if r > most || r == most && (found == nil || !e.Time.Before(found.Time)) {
 			most, found = r, e
 		}
@@ -99,10 +102,24 @@ func Writer(before Marks, last string, recent bool, entries []Entry) string {
 		return found.name()
 	case !recent && len(timeless) == 1:
 		return timeless[0].name()
-	case recent && slices.ContainsFunc(entries, func(e Entry) bool { return e.name() == last && e.Time.Equal(found.Time) }):
+	case recent && alone(entries, last, found.Time):
 		return last // again, within the second
 	}
 	return ""
+}
+
+// alone reports whether last is the only one who wrote in the second of t.
+func alone(entries []Entry, last string, t time.Time) bool {
+	wrote := false
+	for _, e := range entries {
+		if e.Time.Equal(t) {
+			if e.name() != last {
+				return false
+			}
+			wrote = true
+		}
+	}
+	return wrote
 }
 
 // Latest returns who wrote last, by the times of entries.
