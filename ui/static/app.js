@@ -292,7 +292,7 @@ let refusedFilter = null;
 
 function gapText(g) {
 	const found = [g.added && `${number(g.added)} added`, g.modified && `${number(g.modified)} changed`, g.deleted && `${number(g.deleted)} deleted`].filter(Boolean).join(", ");
-	return `${clock(g.from)} to ${clock(g.to)}: ${g.reason || "the connection was lost"}. ${found ? `Found by comparing: ${found}. ` : "Nothing had changed. "}What came and went in between is not known.`;
+	return `${clock(g.from)} to ${clock(g.to)}: ${g.reason || "the connection was lost"}. ${found ? `Found by comparing: ${found}. ` : "Before and after it all was the same. "}What came and went in between is not known.`;
 }
 
 // stale are the types whose changes Activity cannot show now.

@@ -399,6 +399,7 @@ export function nothing(w, type, view, actions) {
 	if (state === "budget") return one("budget", sheet("gap", `${name} are not watched: the memory budget is used`, [reason, "Close other lists, or start with a larger budget."]));
 	if (state === "gone") return one("gone", sheet("gap", `${name} are not served any more`, [reason || "Its definition was deleted from the cluster. If it comes back, the list does too."]));
 	if (w.matched > 0) return null;
+	if (view.at && w.approximate && !w.total) return one("unknown", sheet("gap", `${name} of this moment are not known`, ["They were not watched then, or the history does not reach back so far."]));
 	if (state === "loading" || state === "idle") return one("loading" + (w.loading?.done ?? ""), ...loading(w, name));
 	if (w.filter && (w.filter.done < w.filter.of)) return one("filter" + w.filter.done, sheet("", "Searching", [`${number(w.filter.done)} of ${number(w.filter.of)} objects searched, no match so far.`], button("Stop", actions.clear)));
 	if (view.filter || (w.total > 0)) {
@@ -406,7 +407,6 @@ export function nothing(w, type, view, actions) {
 			[view.filter ? `Filter: ${view.filter}` : "", view.ns?.length ? `Namespace: ${view.ns.join(", ")}` : ""],
 			view.filter ? button("Clear the filter", actions.clear) : null, view.ns?.length ? button("All namespaces", actions.everywhere) : null));
 	}
-	if (view.at && w.approximate) return one("unknown", sheet("gap", `${name} of this moment are not known`, ["They were not watched then, or the history does not reach back so far."]));
 	return one("empty", sheet(state === "stale" ? "gap" : "", state === "stale" ? `No ${name} when the connection was lost` : `No ${name}`, [view.at ? "None existed at this moment, as far as history knows." : "A new one appears here when it is created."]));
 }
 
