@@ -16,7 +16,7 @@ import (
 )
 
 // TestViewIsKeptUpToDate: after random changes the rows of a view are those of one that is
-// made anew, with those besides that were shown and went less than ten seconds ago.
+// built again, with those besides that were shown and went less than ten seconds ago.
 func TestViewIsKeptUpToDate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, err := client.New(client.Config{Server: "http://127.0.0.1:1"})
@@ -81,8 +81,8 @@ func testView(t *testing.T, c *client.Client, rng *rand.Rand) {
 				<-time.After(linger * time.Millisecond)
 			}
 			v.refresh()
-			anew := &view{kind: k, filter: v.filter}
-			anew.build()
+			rebuilt := &view{kind: k, filter: v.filter}
+			rebuilt.build()
 			var live []*item
 			for _, i := range v.rows {
 				if i.gone == 0 {
@@ -91,8 +91,8 @@ func testView(t *testing.T, c *client.Client, rng *rand.Rand) {
 					t.Errorf("%+v: a row of an object that went %d ms ago", v.filter, u.now()-i.gone)
 				}
 			}
-			if !slices.Equal(live, anew.rows) || v.matched != anew.matched || !slices.IsSortedFunc(v.rows, v.order) {
-				t.Errorf("%+v: the rows are %v, want %v; %d matched, want %d", v.filter, names(v.rows), names(anew.rows), v.matched, anew.matched)
+			if !slices.Equal(live, rebuilt.rows) || v.matched != rebuilt.matched || !slices.IsSortedFunc(v.rows, v.order) {
+				t.Errorf("%+v: the rows are %v, want %v; %d matched, want %d", v.filter, names(v.rows), names(rebuilt.rows), v.matched, rebuilt.matched)
 			}
 		}
 	}
