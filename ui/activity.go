@@ -70,10 +70,10 @@ func (w *choice) wants(c *change) bool {
 	if len(w.types) > 0 && !slices.Contains(w.types, c.kind.id) {
 		return false
 	}
-	texts, words := []string{c.kind.id, c.op, c.what, c.by, "", "", ""}, w.filter.words
+	texts, words := []string{c.kind.id, c.op, c.what, c.by, ""}, w.filter.words
 	if c.life == nil {
 		words = nil // what was missed in a gap may be what is searched for
-	} else if texts[4], texts[5], texts[6] = c.life.key.Name, c.life.key.Namespace, c.life.key.String(); !w.filter.in(texts[5]) {
+	} else if texts[4] = c.life.key.String(); !w.filter.in(c.life.key.Namespace) {
 		return false
 	}
 	text := strings.ToLower(strings.Join(texts, " ")) // words have no space

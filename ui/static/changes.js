@@ -73,7 +73,6 @@ export class Changes {
 		return v.filter.toLowerCase().split(/\s+/).filter(Boolean).every(w => w[0] === "-" && w.length > 1 ? !all.includes(w.slice(1)) : gap || all.includes(w));
 	}
 
-	// unwatched are the types whose changes are not known.
 	// unwatched are the types that are not watched, or were not at the moment that is shown.
 	unwatched() {
 		const at = this.hooks.view().at;

@@ -5,6 +5,7 @@ package managed
 import (
 	"encoding/binary"
 	"encoding/json"
+	"hash/maphash"
 	"slices"
 	"strings"
 	"time"
@@ -21,12 +22,14 @@ type Entry struct {
 	Fields      Hash      `json:"fieldsV1"`
 }
 
-// Hash is the hash of a JSON value.
+// Hash is the hash of a JSON value, in this process.
 type Hash uint32
+
+var seed = maphash.MakeSeed()
 
 // UnmarshalJSON keeps nothing of b.
 func (h *Hash) UnmarshalJSON(b []byte) error {
-	*h = Hash(add(hashOf(), b))
+	*h = Hash(maphash.Bytes(seed, b))
 	return nil
 }
 
@@ -45,31 +48,11 @@ const markSize = 12
 func MarksOf(entries []Entry) Marks {
 	b := make([]byte, 0, len(entries)*markSize)
 	for _, e := range entries {
-		b = binary.BigEndian.AppendUint32(b, hashOf(e.Manager, e.Operation, e.Subresource))
+		b = binary.BigEndian.AppendUint32(b, uint32(maphash.Comparable(seed, [...]string{e.Manager, e.Operation, e.Subresource})))
 		b = binary.BigEndian.AppendUint32(b, uint32(e.Time.Unix()))
 		b = binary.BigEndian.AppendUint32(b, uint32(e.Fields))
 	}
 	return Marks(b)
-}
-
-// hashOf returns the FNV-1a hash of texts, each with a zero byte at its end.
-func hashOf(texts ...string) uint32 {
-	h := uint32(2166136261)
-	for _, t := range texts {
-		h = add(h, t)
-		h *= prime // of the zero byte
-	}
-	return h
-}
-
-const prime = 16777619
-
-// add returns the hash of what has the hash h, and b after it.
-func add[T string | []byte](h uint32, b T) uint32 {
-	for n := range len(b) {
-		h = (h ^ uint32(b[n])) * prime
-	}
-	return h
 }
 
 // Writer returns who wrote a state with these entries, or "" where they do not show it. The
