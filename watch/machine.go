@@ -273,12 +273,12 @@ func (p protocol) watched(s state, o outcome) state {
 		}
 		return again
 	case errors.Is(o.err, codec.ErrTooLarge):
-		return p.pause(p.restart(s, o.err), nil)
+		return p.relist(s, o.err)
 	case errors.Is(o.err, kube.ErrInvalid):
 		if !s.settled {
 			return stop(s, o.err) // the caller's revision
 		}
-		return p.pause(p.restart(s, o.err), nil)
+		return p.relist(s, o.err)
 	case errors.Is(o.err, client.ErrIdle) && o.opened:
 		s.op = OpProbe
 		return s
@@ -291,13 +291,19 @@ func (p protocol) watched(s state, o outcome) state {
 		// again.
 		if s.garbled++; s.garbled >= maxGarbled {
 			s.garbled = 0
-			return p.pause(p.restart(s, o.err), nil)
+			return p.relist(s, o.err)
 		}
 	}
 	// Everything else is temporary. A 404 too: the resource may return, or the API
 	// server has just started and does not know it yet. If the resource was created
 	// again, the watch fails because its revision has expired.
 	return p.pause(s, o.err)
+}
+
+// relist lists again after a pause, which grows with each list that no useful watch follows.
+func (p protocol) relist(s state, cause error) state {
+	s.relists++
+	return p.pause(p.restart(s, cause), nil)
 }
 
 // probed handles the end of a probe.

@@ -305,20 +305,32 @@ func TestMachineBacksOffFromListsWithoutRevision(t *testing.T) {
 	}
 }
 
-// TestMachineNeverSpins: a server that accepts a list and then refuses the watch
-// with 410, for ever, is asked more and more slowly.
+// TestMachineNeverSpins: a server that accepts a list and then refuses the watch, for
+// ever, is asked more and more slowly.
 func TestMachineNeverSpins(t *testing.T) {
-	p := testProtocol(Paged)
-	s := p.start(memory{})
-	var paused time.Duration
-	for range 10 {
-		s = p.step(s, outcome{meta: codec.ListMeta{ResourceVersion: "5"}, opened: true})
-		paused += s.wait
-		s = p.step(s, outcome{err: gone})
-		paused += s.wait
-	}
-	if paused < 90*time.Second {
-		t.Errorf("ten rounds paused for %v in all, want more than a minute and a half", paused)
+	for _, refusal := range []outcome{
+		{err: gone},
+		{err: invalid},
+		{err: &kube.Status{Code: 405, Reason: "MethodNotAllowed"}},
+		{err: codec.ErrTooLarge, opened: true},
+		{err: garbage, opened: true},
+		{err: internal, opened: true},
+	} {
+		p := testProtocol(Paged)
+		s := p.start(memory{})
+		var paused time.Duration
+		for lists := 0; lists < 10; {
+			if s.op == OpList {
+				lists++
+				s = p.step(s, outcome{meta: codec.ListMeta{ResourceVersion: "5"}, opened: true})
+			} else {
+				s = p.step(s, refusal)
+			}
+			paused += s.wait
+		}
+		if paused < 90*time.Second {
+			t.Errorf("%v: ten lists paused for %v in all, want more than a minute and a half", refusal.err, paused)
+		}
 	}
 }
 
