@@ -13,7 +13,7 @@ import (
 
 // ErrVanished is the error of Await for an object that was written and deleted without
 // a call of any handler: the informer had to list again in between.
-var ErrVanished = errors.New("the object was deleted before the cache showed it")
+var ErrVanished = errors.New("the object was deleted before the cache showed it, or is not selected")
 
 // Await waits until the store shows a write. written is the object that the server
 // returned for it, of any type, with its key, UID and resourceVersion. Await returns nil
@@ -31,9 +31,9 @@ var ErrVanished = errors.New("the object was deleted before the cache showed it"
 //   - the source has listed everything twice since: the second list was requested after
 //     the write and shows it.
 //
-// It returns [ErrVanished] if the store never had the object, the source has listed
-// everything again, and the object was deleted by then: no handler was called with it or
-// its deletion.
+// It returns [ErrVanished] if the store never had the object, the source has listed all
+// again, and the object was deleted by then, or is not selected (written may lack a field
+// that a selector compares): no handler was called with it or its deletion.
 //
 // A write that removed the last finalizer of a deleted object has deleted it: then
 // Await waits until it is gone, as [Informer.AwaitDeleted] does. When Await returns,
