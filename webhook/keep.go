@@ -38,7 +38,7 @@ type keeper struct {
 func (s *Server) keep(ctx context.Context) {
 	k := &keeper{s: s, targets: s.targets(), held: make(map[string]time.Time), install: make(map[*target]bool)}
 	for _, t := range k.targets {
-		k.install[t] = s.options.Install && t.hooks != nil
+		k.install[t] = s.options.Install && len(t.hooks) > 0
 	}
 	const shortest = 50 * time.Millisecond
 	pause := shortest
@@ -99,7 +99,7 @@ func (k *keeper) round(ctx context.Context) (again bool, err error) {
 	now := k.s.clock()
 	seen, unread := bundle{}, error(nil)
 	for _, t := range k.targets {
-		if err := t.read(ctx, k.s.client); err != nil {
+		if err := t.read(ctx, k.s); err != nil {
 			unread = errors.Join(unread, err)
 		}
 		seen = seen.with(t.all(now), now)
@@ -150,7 +150,14 @@ func raced(err error) (bool, error) {
 func (k *keeper) spread(ctx context.Context, v *vault) (wrote bool, err error) {
 	var absent []string
 	for _, t := range k.targets {
-		install := k.install[t] || k.s.options.Install && t.hooks != nil && (!t.exists || len(t.missing) > 0)
+		if k.s.options.Install && len(t.former) > 0 {
+			err, wrote = errors.Join(err, k.s.removeFormer(ctx, t)), true
+			continue // the next round reads it again
+		}
+		if t.emptied() {
+			continue
+		}
+		install := k.install[t] || k.s.options.Install && len(t.hooks) > 0 && (!t.exists || len(t.missing) > 0)
 		switch {
 		case install:
 		case !t.exists:

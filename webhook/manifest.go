@@ -17,7 +17,7 @@ import (
 func (s *Server) Manifests() ([]byte, error) {
 	objects := []map[string]any{}
 	for _, t := range s.targets() {
-		if t.hooks != nil {
+		if len(t.hooks) > 0 {
 			objects = append(objects, map[string]any{"apiVersion": t.resource.APIVersion(), "kind": t.resource.Kind,
 				"metadata": map[string]any{"name": t.key.Name}, "webhooks": s.entries(t.hooks, "")})
 		}
@@ -61,7 +61,7 @@ func (s *Server) roles() []map[string]any {
 	var rules []any
 	for _, t := range s.targets() {
 		may := verbs
-		if t.hooks == nil {
+		if len(t.hooks) == 0 {
 			may = verbs[:2]
 		}
 		rules = append(rules, rule(t.resource, may, t.key.Name))

@@ -44,7 +44,9 @@ type Options struct {
 	Listen string
 
 	// Install makes Run apply the webhook configurations. By default they are applied by
-	// somebody else, see [Server.Manifests], and Run writes the CA into them.
+	// somebody else, see [Server.Manifests], and Run writes the CA into them. With Install
+	// it also removes the webhooks that a former program had at the same Service or URL,
+	// and this one has not: API servers would refuse requests because of them.
 	Install bool
 
 	// Lifetime is how long a certificate is valid; after two thirds of it there is a new

@@ -126,6 +126,18 @@ func (s *stage) observe(ctx context.Context, r kube.Resource) {
 // start starts a replica whose clock is wrong.
 func (s *stage) start(wrong time.Duration) *replica {
 	s.t.Helper()
+	return s.startWith(wrong, func(server *Server) {
+		Validate(server, widgets, Rule{}, accept)
+		Validate(server, kube.ConfigMaps, Rule{}, accept)
+		Mutate(server, widgets, Rule{}, accept)
+	})
+}
+
+func accept(context.Context, *Request[kube.Partial]) error { return nil }
+
+// startWith starts a replica whose clock is wrong, and to which add adds webhooks.
+func (s *stage) startWith(wrong time.Duration, add func(*Server)) *replica {
+	s.t.Helper()
 	c, err := client.New(connect.Config(s.srv))
 	if err != nil {
 		s.t.Fatal(err)
@@ -136,10 +148,7 @@ func (s *stage) start(wrong time.Duration) *replica {
 	}
 	server.clock = func() time.Time { return time.Now().Add(wrong) }
 	server.listen = func() (net.Listener, error) { return newSilent(), nil }
-	ok := func(context.Context, *Request[kube.Partial]) error { return nil }
-	Validate(server, widgets, Rule{}, ok)
-	Validate(server, kube.ConfigMaps, Rule{}, ok)
-	Mutate(server, widgets, Rule{}, ok)
+	add(server)
 	ctx, cancel := context.WithCancel(s.t.Context())
 	r := &replica{server, cancel, make(chan error, 1)}
 	go func() {

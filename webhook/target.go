@@ -3,8 +3,11 @@ package webhook
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/listwatch/listwatch/client"
@@ -26,7 +29,8 @@ var (
 type target struct {
 	resource kube.Resource
 	key      kube.Key
-	hooks    []*hook // of a configuration
+	hooks    []*hook         // of a configuration; empty = a former program may have had some
+	dropped  map[string]bool // webhooks of a former program, by name: at first, they led to this server; nil = not read yet
 
 	// As last read:
 
@@ -34,16 +38,18 @@ type target struct {
 	revision string
 	has      map[string]bundle // by the name of a webhook; "" for a definition
 	missing  []string          // webhooks that the configuration does not have
+	former   []string          // the dropped webhooks that it has
+	others   []json.RawMessage // all webhooks but those
 }
 
-// targets returns the objects that name the webhooks.
+// targets returns the objects that name the webhooks, or may name those of a former program.
 func (s *Server) targets() []*target {
 	var all []*target
 	for _, c := range []struct {
 		kind     kind
 		resource kube.Resource
 	}{{mutate, mutatingConfigurations}, {validate, validatingConfigurations}} {
-		if hooks := s.list(c.kind); len(hooks) > 0 {
+		if hooks := s.list(c.kind); len(hooks) > 0 || s.options.Install {
 			all = append(all, &target{resource: c.resource, key: kube.Key{Name: s.options.Name}, hooks: hooks})
 		}
 	}
@@ -53,48 +59,79 @@ func (s *Server) targets() []*target {
 	return all
 }
 
+// emptied reports whether t is a configuration that the program has no webhooks for.
+func (t *target) emptied() bool { return t.hooks != nil && len(t.hooks) == 0 }
+
 // read reads the target.
-func (t *target) read(ctx context.Context, c *client.Client) error {
+func (t *target) read(ctx context.Context, s *Server) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	t.exists, t.revision, t.has, t.missing = false, "", make(map[string]bundle), nil
-	raw, err := client.Of[codec.Raw](c, t.resource).Get(ctx, t.key)
-	if errors.Is(err, kube.ErrNotFound) {
-		return nil
+	t.exists, t.revision, t.has, t.missing, t.former, t.others = false, "", make(map[string]bundle), nil, nil, nil
+	raw, err := client.Of[codec.Raw](s.client, t.resource).Get(ctx, t.key)
+	if err != nil && !errors.Is(err, kube.ErrNotFound) {
+		if t.emptied() { // the permissions may be those of a former program
+			return nil
+		}
+		return err
+	}
+	first := t.dropped == nil
+	if first {
+		t.dropped = make(map[string]bool)
 	}
 	if err != nil {
-		return err
+		return nil
 	}
 	t.exists, t.revision = true, raw.GetResourceVersion()
 	if t.hooks == nil {
 		return t.readDefinition(raw)
 	}
 	var o struct {
-		Webhooks []struct {
-			Name         string       `json:"name"`
-			ClientConfig clientConfig `json:"clientConfig"`
-		} `json:"webhooks"`
+		Webhooks []json.RawMessage `json:"webhooks"`
 	}
 	if err := raw.Decode(&o); err != nil {
 		return fmt.Errorf("read %s: %w", t, err)
 	}
-	for _, w := range o.Webhooks {
-		t.has[w.Name] = parseBundle(w.ClientConfig.CABundle)
+	for _, b := range o.Webhooks {
+		w, err := codec.Decode[struct {
+			Name         string       `json:"name"`
+			ClientConfig clientConfig `json:"clientConfig"`
+		}](b)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", t, err)
+		}
+		switch ours := slices.ContainsFunc(t.hooks, func(h *hook) bool { return h.name == w.Name }); {
+		case ours:
+			t.has[w.Name] = parseBundle(w.ClientConfig.CABundle)
+		case w.ClientConfig.leadsTo(&s.options) && (first || t.dropped[w.Name]): // those that come later are of a newer program
+			t.dropped[w.Name] = true
+			t.former = append(t.former, w.Name)
+			continue
+		}
+		t.others = append(t.others, b)
 	}
-	ours := make(map[string]bundle)
 	for _, h := range t.hooks {
-		if b, ok := t.has[h.name]; ok {
-			ours[h.name] = b
-		} else {
+		if _, ok := t.has[h.name]; !ok {
 			t.missing = append(t.missing, h.name)
 		}
 	}
-	t.has = ours
 	return nil
 }
 
 type clientConfig struct {
 	CABundle []byte `json:"caBundle"`
+	URL      string `json:"url"`
+	Service  struct {
+		Namespace string `json:"namespace"`
+		Name      string `json:"name"`
+	} `json:"service"`
+}
+
+// leadsTo reports whether API servers reach the server of o by c.
+func (c *clientConfig) leadsTo(o *Options) bool {
+	if o.URL != "" {
+		return strings.HasPrefix(c.URL, o.URL+"/")
+	}
+	return c.Service.Namespace == o.Service.Namespace && c.Service.Name == o.Service.Name
 }
 
 func (t *target) readDefinition(raw codec.Raw) error {
@@ -179,6 +216,18 @@ func (s *Server) apply(ctx context.Context, t *target, want bundle, install bool
 		body["webhooks"] = list
 	}
 	_, err := client.Of[kube.Partial](s.client, t.resource).With(client.WriteOptions{FieldManager: manager}).Apply(ctx, t.key, body, client.ApplyOptions{Force: true})
+	return err
+}
+
+// removeFormer removes the webhooks from t that this server does not have any more: API
+// servers would get no answer, and refuse requests. No apply removes them once the CA in them
+// has an owner of its own.
+func (s *Server) removeFormer(ctx context.Context, t *target) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	s.log.Info("removing webhooks that the program does not have any more", "configuration", t.String(), "webhooks", strings.Join(t.former, ", "))
+	body := map[string]any{"metadata": map[string]any{"resourceVersion": t.revision}, "webhooks": t.others}
+	_, err := client.Of[kube.Partial](s.client, t.resource).With(client.WriteOptions{FieldManager: s.options.Name}).Patch(ctx, t.key, client.MergePatch, body)
 	return err
 }
 
