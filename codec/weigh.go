@@ -1,6 +1,9 @@
 package codec
 
-import "reflect"
+import (
+	"encoding/json"
+	"reflect"
+)
 
 const (
 	// MaxDecoded limits the estimated memory of a decoded object, in bytes: the three
@@ -21,6 +24,7 @@ type weight struct {
 	fields map[string]*weight // of a struct
 	elem   *weight            // of a slice, an array or a map, or of what a pointer points to
 	free   bool               // an interface, or a type with its own methods
+	text   bool               // a json.RawMessage, which keeps the text
 }
 
 // weightOf returns the weight of t; begun holds those of other types.
@@ -31,6 +35,8 @@ func weightOf(t reflect.Type, begun map[reflect.Type]*weight) *weight {
 	w := &weight{own: int(t.Size())}
 	begun[t] = w
 	switch kind := t.Kind(); {
+	case t == reflect.TypeFor[json.RawMessage]():
+		w.text = true
 	case ownMethods(t), kind == reflect.Interface:
 		w.free = true
 	case kind == reflect.Pointer:
@@ -74,6 +80,10 @@ func (s *weigher) value(w *weight) {
 	case s.err != nil:
 	case w == nil:
 		s.skip()
+	case w.text:
+		from := s.i
+		s.skip()
+		s.sum += s.i - from
 	case c == '{':
 		s.sum += mapHead
 		n := 0

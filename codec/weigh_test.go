@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -94,6 +95,22 @@ func TestDecodeTakesLargeObjects(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestRawMessagesWeighTheirText: they are not decoded, as the objects of a ConversionReview.
+func TestRawMessagesWeighTheirText(t *testing.T) {
+	b := []byte(`{"objects":[` + strings.Repeat(`{"a":1,"b":2},`, 300_000) + `{}]}`)
+	o, err := Decode[struct {
+		Objects []json.RawMessage `json:"objects"`
+	}](b)
+	if len(o.Objects) != 300_001 || err != nil {
+		t.Errorf("%d objects, %v", len(o.Objects), err)
+	}
+	if _, err := Decode[struct {
+		Objects []any `json:"objects"`
+	}](b); err == nil {
+		t.Error("decoded objects are not weighed")
 	}
 }
 
