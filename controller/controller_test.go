@@ -389,6 +389,19 @@ func TestPredicates(t *testing.T) {
 	}
 }
 
+// Objects of most core resources have no generation, neither a change of the spec nor a deletion sets one.
+func TestGenerationChangedWithoutGenerations(t *testing.T) {
+	now := time.Now()
+	old := configMap{Meta: kube.Meta{ResourceVersion: "1"}}
+	for what, o := range map[string]configMap{
+		"data": {Meta: kube.Meta{ResourceVersion: "2"}}, "deletion": {Meta: kube.Meta{ResourceVersion: "2", DeletionTimestamp: &now}},
+	} {
+		if !controller.GenerationChanged(cache.Delta[configMap]{Type: "MODIFIED", Old: old, New: o}) {
+			t.Errorf("the predicate stops a change of an object without a generation: %s", what)
+		}
+	}
+}
+
 func TestPredicatesAreAllNeeded(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		c := noting(w, controller.Options[kube.Key]{})

@@ -90,14 +90,15 @@ func mapped[K comparable, T kube.Object](f func(T) []K) func(cache.Delta[T], fun
 }
 
 // GenerationChanged passes creations, deletions, resyncs, and updates that change
-// metadata.generation. It does not pass updates that change only status or metadata. It
-// is for resources that count generations, such as custom ones with a status subresource.
-// Setting a deletionTimestamp changes the generation.
+// metadata.generation. It does not pass updates that change only status or metadata, where
+// the resource counts generations, as custom ones do. Setting a deletionTimestamp changes the
+// generation. Of objects without a generation, such as Services, it passes each update.
 func GenerationChanged[T interface {
 	kube.Object
 	GetGeneration() int64
 }](d cache.Delta[T]) bool {
-	return d.Type != watch.Modified || d.Resync || d.Old.GetGeneration() != d.New.GetGeneration()
+	now := d.New.GetGeneration()
+	return d.Type != watch.Modified || d.Resync || now == 0 || now != d.Old.GetGeneration()
 }
 
 // LabelsChanged passes creations, deletions, resyncs, and updates that change labels.

@@ -183,3 +183,55 @@ func TestPatchStatusWithoutSubresource(t *testing.T) {
 		}
 	})
 }
+
+// Services have no generation: each change is one, the deletion too.
+func TestOwnersWithoutGenerations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := apitest.NewWith(t, apitest.Options{InMemory: true})
+		c, err := client.New(client.Config{Server: srv.URL, Dial: srv.Dial})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.CloseIdleConnections()
+		var seen string
+		finalized := false
+		op, err := operator.New(c, operator.Options{Name: "x", Setup: func(op *operator.Operator) error {
+			operator.For(op, kube.Services, operator.Reconciler[kube.Partial]{
+				Reconcile: func(_ context.Context, o kube.Partial) (controller.Result, error) {
+					seen = o.Labels["level"]
+					return controller.Result{}, nil
+				},
+				Finalizer: "example.com/x",
+				Finalize:  func(context.Context, kube.Partial) (bool, error) { finalized = true; return true, nil },
+			})
+			return nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- op.Run(ctx) }()
+		srv.Put(kube.Services, `{"metadata":{"namespace":"a","name":"x"},"spec":{"ports":[{"port":80}]}}`)
+		settle()
+		k, all := kube.Key{Namespace: "a", Name: "x"}, client.Of[kube.Partial](c, kube.Services)
+		if _, err := all.Patch(ctx, k, client.MergePatch, `{"metadata":{"labels":{"level":"high"}}}`); err != nil {
+			t.Fatal(err)
+		}
+		settle()
+		if seen != "high" {
+			t.Errorf("the last reconciled state has level %q", seen)
+		}
+		if err := all.Delete(ctx, k, client.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		settle()
+		if left := srv.Get(kube.Services, k); !finalized || left != nil {
+			t.Errorf("finalized %v, left %s", finalized, left)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}

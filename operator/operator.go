@@ -182,8 +182,9 @@ func of[T kube.Object](op *Operator, r kube.Resource) client.Collection[T] {
 
 // Reconciler brings the actual state in line with objects of type T.
 type Reconciler[T kube.Object] struct {
-	// Reconcile is called with an object after a change of its generation, of a child, and
-	// of what [controller.Map] adds. The object is shared: it must not be modified. It is
+	// Reconcile is called with an object after a change of its generation, or any change of an
+	// object without one, such as a Service, after a change of a child, and of what
+	// [controller.Map] adds. The object is shared: it must not be modified. It is
 	// not called for an object that is being deleted: the garbage collector deletes the
 	// children. For errors and the result see [controller.Func]. Required.
 	Reconcile func(context.Context, T) (controller.Result, error)
