@@ -389,7 +389,7 @@ func TestPredicates(t *testing.T) {
 	}
 }
 
-// Objects of most core resources have no generation, neither a change of the spec nor a deletion sets one.
+// Most core resources count no generations: neither a change nor a deletion sets one.
 func TestGenerationChangedWithoutGenerations(t *testing.T) {
 	now := time.Now()
 	old := configMap{Meta: kube.Meta{ResourceVersion: "1"}}
