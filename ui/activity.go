@@ -94,11 +94,11 @@ func (w *choice) wants(c *change) bool {
 const maxSample = 20
 
 // sample sends the newest of the entries that are wanted.
-func (st *stream) sample(a *activity, entries []change) {
+func (st *stream) sample(a *activity, changes entries) {
 	want := a.choice()
 	list, omitted := []wireChange{}, 0
-	for _, e := range slices.Backward(entries) {
-		if !want.wants(&e) || !st.sight.sees(&e) {
+	for e := range changes.backward() {
+		if !want.wants(e) || !st.sight.sees(e) {
 			continue
 		}
 		if len(list) < maxSample || e.op == opGap {
@@ -161,14 +161,14 @@ func (u *UI) getActivity(s *session, r *http.Request) (any, error) {
 		k.mu.Unlock()
 	}
 	if sampled {
-		entries := u.log.all()
-		for _, e := range entries {
-			if e.at >= from && e.at < to && e.op != opGap && want.wants(&e) && sight.sees(&e) {
+		changes := u.log.all()
+		for e := range changes.all() {
+			if e.at >= from && e.at < to && e.op != opGap && want.wants(e) && sight.sees(e) {
 				buckets[(e.at-from)*n/(to-from)].add(e.op)
 			}
 		}
-		if len(entries) > 0 {
-			out["sampledFrom"] = entries[0].at
+		if len(changes) > 0 {
+			out["sampledFrom"] = changes[0][0].at
 		}
 	}
 	out["buckets"], out["gaps"] = buckets, gaps
@@ -197,8 +197,8 @@ func (u *UI) getChanges(s *session, r *http.Request) (any, error) {
 		return nil, err
 	}
 	list, more := []wireChange{}, false
-	for _, e := range slices.Backward(u.log.all()) {
-		if e.at > at || before > 0 && e.pos >= before || !want.wants(&e) || !sight.sees(&e) {
+	for e := range u.log.all().backward() {
+		if e.at > at || before > 0 && e.pos >= before || !want.wants(e) || !sight.sees(e) {
 			continue
 		}
 		if int64(len(list)) == limit {

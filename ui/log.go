@@ -2,6 +2,7 @@ package ui
 
 import (
 	"crypto/rand"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -45,11 +46,43 @@ func (c counts) sum() int64 { return c[0] + c[1] + c[2] }
 
 const (
 	// maxLog is how many bytes the entries of the change log take, about.
-	maxLog = 16 << 20
+	maxLog = 12 << 20
 
 	// entrySize is about what an entry takes besides its texts.
-	entrySize = 160
+	entrySize = 112
+
+	// chunk is how many entries are allocated at once, and freed.
+	chunk = 256
 )
+
+// entries are changes in chunks, without a hole. They are never changed.
+type entries [][]change
+
+// all yields them, the oldest first.
+func (e entries) all() iter.Seq[*change] {
+	return func(yield func(*change) bool) {
+		for _, c := range e {
+			for i := range c {
+				if !yield(&c[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// backward yields them, the newest first.
+func (e entries) backward() iter.Seq[*change] {
+	return func(yield func(*change) bool) {
+		for _, c := range slices.Backward(e) {
+			for i := range slices.Backward(c) {
+				if !yield(&c[i]) {
+					return
+				}
+			}
+		}
+	}
+}
 
 // changelog has the changes of all types in one order. The newest are kept, within maxLog
 // bytes; positions are never used again. It is safe for concurrent use.
@@ -57,11 +90,12 @@ type changelog struct {
 	epoch string
 	limit int // bytes
 
-	mu      sync.Mutex
-	entries []change // without a hole: the position of entries[0] is last-len+1
-	size    int
-	last    int64
-	totals  map[string]counts // of each type, since the beginning
+	mu     sync.Mutex
+	kept   entries
+	n      int64 // how many are kept: the position of the first is last-n+1
+	size   int
+	last   int64
+	totals map[string]counts // of each type, since the beginning
 }
 
 func newLog() *changelog {
@@ -79,15 +113,19 @@ func (l *changelog) add(c change) int64 {
 	total := l.totals[c.kind.id]
 	total.add(c.op)
 	l.totals[c.kind.id] = total
-	l.entries = append(l.entries, c)
-	l.size += c.size()
-	drop := 0
-	for ; l.size > l.limit; drop++ {
-		l.size -= l.entries[drop].size()
+	end := len(l.kept) - 1
+	if end < 0 || len(l.kept[end]) == cap(l.kept[end]) {
+		l.kept, end = append(l.kept, make([]change, 0, chunk)), end+1
 	}
-	// What was dropped may be in the hands of a reader, and is freed when append moves
-	// the rest.
-	l.entries = l.entries[drop:]
+	l.kept[end] = append(l.kept[end], c)
+	l.n++
+	for l.size += c.size(); l.size > l.limit; l.n-- {
+		first := l.kept[0]
+		l.size -= first[0].size()
+		if l.kept[0] = first[1:]; len(first) == 1 {
+			l.kept = slices.Delete(l.kept, 0, 1)
+		}
+	}
 	return c.pos
 }
 
@@ -98,16 +136,25 @@ func (l *changelog) position() int64 {
 	return l.last
 }
 
-// after returns the entries behind a position, and whether all of them are kept.
-func (l *changelog) after(pos int64) ([]change, bool) {
+// after returns the entries behind a position, that of the newest of them, and whether all
+// of them are kept.
+func (l *changelog) after(pos int64) (entries, int64, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := l.last - pos
-	if n < 0 || n > int64(len(l.entries)) {
-		return nil, false
+	if n < 0 || n > l.n {
+		return nil, l.last, false
 	}
-	// Entries are never changed, and append leaves those that were returned alone.
-	return slices.Clip(l.entries[int64(len(l.entries))-n:]), true
+	var list entries
+	for _, c := range slices.Backward(l.kept) {
+		if n == 0 {
+			break
+		}
+		c = c[max(0, int64(len(c))-n):]
+		list, n = append(list, c), n-int64(len(c))
+	}
+	slices.Reverse(list)
+	return list, l.last, true
 }
 
 // state returns the position and the totals of all types there.
@@ -118,8 +165,8 @@ func (l *changelog) state() (int64, map[string]counts) {
 }
 
 // all returns what is kept.
-func (l *changelog) all() []change {
+func (l *changelog) all() entries {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clip(l.entries)
+	return slices.Clone(l.kept)
 }

@@ -24,7 +24,7 @@ func TestNothingIsLost(t *testing.T) {
 }
 
 func lossless(w *world, r *rand.Rand) {
-	w.ui.log.limit = 40_000 // some 200 changes, so that there are resets
+	w.ui.log.limit = 28_000 // some 200 changes, so that there are resets
 	var want counts
 	exists := map[string]int{}
 	write := func(n int, pause time.Duration) {

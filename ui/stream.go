@@ -101,7 +101,7 @@ func (st *stream) begin(id string) {
 	if id != "" {
 		epoch, at, _ := strings.Cut(id, ".")
 		n, err := strconv.ParseInt(at, 10, 64)
-		_, kept := st.u.log.after(n)
+		_, _, kept := st.u.log.after(n)
 		switch {
 		case err != nil:
 			why = "id"
@@ -198,15 +198,13 @@ func (st *stream) flush() error {
 // it has seen all before.
 func (st *stream) fill(at time.Time) {
 	st.u.asked.Store(at.UnixMilli())
-	pos := st.u.log.position()
-	entries, kept := st.u.log.after(st.last)
+	changes, pos, kept := st.u.log.after(st.last)
 	if !kept {
 		var totals map[string]counts
 		pos, totals = st.totals()
 		st.event("reset", pos, map[string]any{"epoch": st.u.log.epoch, "pos": pos, "now": at.UnixMilli(), "why": "log", "totals": totals})
-		st.last, st.fresh, entries = pos, true, nil
+		st.last, st.fresh, changes = pos, true, nil
 	}
-	entries = entries[:max(0, min(int64(len(entries)), pos-st.last))]
 	if at.Sub(st.types) >= typesEvery {
 		st.types = at
 		st.changedTypes()
@@ -225,15 +223,15 @@ func (st *stream) fill(at time.Time) {
 	act := st.v.activity
 	st.v.mu.Unlock()
 	st.fresh = false
-	if len(entries) == 0 {
+	if len(changes) == 0 {
 		return
 	}
 	if act != nil {
-		st.sample(act, entries)
+		st.sample(act, changes)
 	}
 	types := map[string]counts{}
-	for _, e := range entries {
-		if e.op == opGap || !st.sight.sees(&e) {
+	for e := range changes.all() {
+		if e.op == opGap || !st.sight.sees(e) {
 			continue
 		}
 		c := types[e.kind.id]
