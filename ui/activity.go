@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/listwatch/listwatch/ui/internal/history"
 )
 
 // wireChange is an entry of the log as PROTOCOL.md has it.
@@ -33,7 +35,7 @@ type wireGap struct {
 }
 
 func (c *change) wire() wireChange {
-	w := wireChange{Pos: c.pos, At: c.at, Type: c.kind.id, Op: c.op, By: c.by, What: c.what, Inferred: c.inferred}
+	w := wireChange{Pos: c.pos, At: c.at, Type: c.kind.id, Op: c.op.String(), By: c.by.Value(), What: c.what, Inferred: c.inferred}
 	if c.life != nil {
 		w.NS, w.Name, w.UID, w.N = c.life.key.Namespace, c.life.key.Name, c.life.uid, c.life.n
 	}
@@ -70,7 +72,7 @@ func (w *choice) wants(c *change) bool {
 	if len(w.types) > 0 && !slices.Contains(w.types, c.kind.id) {
 		return false
 	}
-	texts, words := []string{c.kind.id, c.op, c.what, c.by, ""}, w.filter.words
+	texts, words := []string{c.kind.id, c.op.String(), c.what, c.by.Value(), ""}, w.filter.words
 	if c.life == nil {
 		words = nil // what was missed in a gap may be what is searched for
 	} else if texts[4] = c.life.key.String(); !w.filter.in(c.life.key.Namespace) {
@@ -101,7 +103,7 @@ func (st *stream) sample(a *activity, changes entries) {
 		if !want.wants(e) || !st.sight.sees(e) {
 			continue
 		}
-		if len(list) < maxSample || e.op == opGap {
+		if len(list) < maxSample || e.op == history.Gap {
 			list = append(list, e.wire())
 		} else {
 			omitted++
@@ -163,7 +165,7 @@ func (u *UI) getActivity(s *session, r *http.Request) (any, error) {
 	if sampled {
 		changes := u.log.all()
 		for e := range changes.all() {
-			if e.at >= from && e.at < to && e.op != opGap && want.wants(e) && sight.sees(e) {
+			if e.at >= from && e.at < to && e.op != history.Gap && want.wants(e) && sight.sees(e) {
 				buckets[(e.at-from)*n/(to-from)].add(e.op)
 			}
 		}

@@ -24,10 +24,10 @@ type changes struct {
 func (c *changes) names() []string {
 	list := []string{}
 	for _, e := range c.Changes {
-		if e.Op != opGap {
+		if e.Op != "GAP" {
 			list = append(list, e.Name)
-		} else if e.Type == "pods" && !slices.Contains(list, opGap) {
-			list = append(list, opGap)
+		} else if e.Type == "pods" && !slices.Contains(list, "GAP") {
+			list = append(list, "GAP")
 		}
 	}
 	return list
@@ -47,11 +47,11 @@ func TestChangesThatAFilterLeavesOut(t *testing.T) {
 		w.srv.Put(kube.Nodes, `{"metadata":{"name":"node-1"}}`)
 		w.pass(time.Second)
 		for text, want := range map[string][]string{
-			"":              {"node-1", opGap, "web", "gone", "web"},
-			"-nodes":        {opGap, "web", "gone", "web"},
-			"shop -gone":    {opGap, "web", "web"},
+			"":              {"node-1", "GAP", "web", "gone", "web"},
+			"-nodes":        {"GAP", "web", "gone", "web"},
+			"shop -gone":    {"GAP", "web", "web"},
 			"-pods":         {"node-1"},
-			"node":          {"node-1", opGap},
+			"node":          {"node-1", "GAP"},
 			"-pods -NODE-1": {},
 		} {
 			var c changes

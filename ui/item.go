@@ -33,22 +33,23 @@ type life struct {
 	last    *item // the last state of an object that is gone
 	past    history.Life
 	marks   managed.Marks // of the newest state
-	by      string        // who wrote it
+	by      text          // who wrote it
 }
 
-// item is one state of an object as a list shows it. It is immutable.
+// item is one state of an object as a list shows it. It is immutable. Its size matters, and
+// that of its life: there is one of each for each object.
 type item struct {
 	*life
 	revision string
 	cells    archive.Row
 	labels   text // a=b,c=d
 	owners   []owner
-	changed  int64 // milliseconds since 1970; 0 = not since the first list
-	pos      int64 // of the last change
-	op       string
-	hits     []int // cells that the last change changed
-	gone     int64 // it was deleted then, and this is its last state
-	bytes    int64
+	changed  int64  // milliseconds since 1970; 0 = not since the first list
+	pos      int64  // of the last change
+	hits     string // cells that the last change changed, a byte for each
+	gone     int64  // it was deleted then, and this is its last state
+	bytes    int32
+	op       history.Op // of the last change
 }
 
 // GetNamespace and the others make it a kube.Object.
@@ -114,14 +115,14 @@ func (i *item) label(key string) (string, bool) {
 }
 
 // hitsOf returns which cells differ, but for ages.
-func (k *kind) hitsOf(old, now *item) []int {
-	var hits []int
+func (k *kind) hitsOf(old, now *item) []byte {
+	var hits []byte
 	for i, c := range now.cells.All() {
 		if i < len(k.columns) && k.columns[i].Age {
 			continue
 		}
 		if i >= old.cells.Len() || old.cells.Cell(i) != c {
-			hits = append(hits, i)
+			hits = append(hits, byte(i))
 		}
 	}
 	return hits
@@ -131,9 +132,10 @@ func (k *kind) hitsOf(old, now *item) []int {
 const maxWhat = 200
 
 // what says which cells changed, and how.
-func (k *kind) what(old, now *item, hits []int) string {
+func (k *kind) what(old, now *item) string {
 	var parts []string
-	for _, i := range hits {
+	for _, n := range []byte(now.hits) {
+		i := int(n)
 		if i >= old.cells.Len() || i >= len(k.columns) {
 			continue
 		}

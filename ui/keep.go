@@ -68,7 +68,7 @@ func (k *kind) keepAll() {
 	var states []archive.State
 	for _, i := range k.store.All() {
 		if st, packed := k.u.history.Packed(&i.past); !packed.IsZero() {
-			states = append(states, archive.State{At: st.At, Op: st.Op, Key: i.key, UID: i.uid, Revision: i.revision, By: st.By, Cells: i.cells, Inferred: st.Inferred, Object: packed})
+			states = append(states, archive.State{At: st.At, Op: st.Op.String(), Key: i.key, UID: i.uid, Revision: i.revision, By: st.By, Cells: i.cells, Inferred: st.Inferred, Object: packed})
 		}
 	}
 	reason := reasonNotRun

@@ -100,7 +100,7 @@ func TestHistoryOfSeveralRuns(t *testing.T) {
 		p.get("api/history?type=pods&ns=shop&name=a", &got)
 		var phases []string
 		for _, s := range got.States {
-			if s.Op != opGap {
+			if s.Op != "GAP" {
 				phases = append([]string{s.Headline}, phases...)
 			}
 		}

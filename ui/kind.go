@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unique"
 
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/client"
@@ -21,6 +22,7 @@ import (
 	"github.com/listwatch/listwatch/internal/table"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/list"
+	"github.com/listwatch/listwatch/ui/internal/history"
 	"github.com/listwatch/listwatch/ui/internal/row"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -323,7 +325,7 @@ func (k *kind) synced() {
 func (k *kind) addGap(g *gap) {
 	k.gaps = append(k.gaps, *g)
 	k.gaps = k.gaps[max(0, len(k.gaps)-maxGaps):]
-	k.u.log.add(change{at: g.To, kind: k, op: opGap, what: g.Reason, gap: g})
+	k.u.log.add(change{at: g.To, kind: k, op: history.Gap, by: unique.Make(""), what: g.Reason, gap: g})
 	kept := archive.Gap{From: g.From, To: g.To, Reason: g.Reason, Added: g.Added, Modified: g.Modified, Deleted: g.Deleted}
 	k.write(func(s *archive.Segment) error { return s.Gap(kept) })
 }

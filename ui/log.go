@@ -7,37 +7,32 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/listwatch/listwatch/ui/internal/history"
 )
 
-// Ops of changes.
-const (
-	opAdded    = "ADDED"
-	opModified = "MODIFIED"
-	opDeleted  = "DELETED"
-	opGap      = "GAP"
-)
-
-// change is one entry of the change log.
+// change is one entry of the change log. There are many, so its size matters.
 type change struct {
 	pos, at  int64
 	kind     *kind
-	op       string
-	life     *life // nil in GAP
-	by, what string
-	inferred bool
+	life     *life // nil in a gap
 	gap      *gap
+	by       text
+	what     string
+	op       history.Op
+	inferred bool
 }
 
 // counts are numbers of changes: added, modified, deleted.
 type counts [3]int64
 
-func (c *counts) add(op string) {
+func (c *counts) add(op history.Op) {
 	switch op {
-	case opAdded:
+	case history.Added:
 		c[0]++
-	case opModified:
+	case history.Modified:
 		c[1]++
-	case opDeleted:
+	case history.Deleted:
 		c[2]++
 	}
 }
@@ -46,10 +41,10 @@ func (c counts) sum() int64 { return c[0] + c[1] + c[2] }
 
 const (
 	// maxLog is how many bytes the entries of the change log take, about.
-	maxLog = 12 << 20
+	maxLog = 10 << 20
 
 	// entrySize is about what an entry takes besides its texts.
-	entrySize = 112
+	entrySize = 88
 
 	// chunk is how many entries are allocated at once, and freed.
 	chunk = 256
@@ -102,7 +97,7 @@ func newLog() *changelog {
 	return &changelog{epoch: strings.ToLower(rand.Text()[:8]), limit: maxLog, totals: map[string]counts{}}
 }
 
-func (c *change) size() int { return entrySize + len(c.what) + len(c.by) }
+func (c *change) size() int { return entrySize + len(c.what) }
 
 // add appends c and returns its position.
 func (l *changelog) add(c change) int64 {

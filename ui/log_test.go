@@ -3,6 +3,8 @@ package ui
 import (
 	"fmt"
 	"testing"
+
+	"github.com/listwatch/listwatch/ui/internal/history"
 )
 
 // TestLogIsInChunks: what is behind a position is the same however the entries lie in
@@ -13,7 +15,7 @@ func TestLogIsInChunks(t *testing.T) {
 	k := &kind{id: "pods"}
 	const last = 3*chunk + 1000
 	for n := int64(1); n <= last; n++ {
-		if pos := l.add(change{kind: k, op: opAdded, what: fmt.Sprintf("%04d", n)}); pos != n {
+		if pos := l.add(change{kind: k, op: history.Added, what: fmt.Sprintf("%04d", n)}); pos != n {
 			t.Fatalf("position %d, want %d", pos, n)
 		}
 		for _, pos := range []int64{n, n - 1, n - chunk, n - 999, n - 1000, n - 1001, n + 1} {

@@ -110,8 +110,8 @@ func (u *UI) getObject(s *session, r *http.Request) (any, error) {
 // describe shows a state of an object.
 func (sub subject) describe(st history.State, text string) (*wireObject, error) {
 	l, k := sub.life, sub.kind
-	w := &wireObject{Type: k.id, Kind: sub.name, NS: l.key.Namespace, Name: l.key.Name, UID: l.uid, N: l.n, Created: l.created, Pos: st.Pos, At: st.At, Op: st.Op,
-		Exists: st.Op != opDeleted, Redacted: k.secret(), By: st.By, Revision: st.Revision}
+	w := &wireObject{Type: k.id, Kind: sub.name, NS: l.key.Namespace, Name: l.key.Name, UID: l.uid, N: l.n, Created: l.created, Pos: st.Pos, At: st.At, Op: st.Op.String(),
+		Exists: st.Op != history.Deleted, Redacted: k.secret(), By: st.By, Revision: st.Revision}
 	var err error
 	w.Description, err = describe.Of(k.id, l.key, text)
 	return w, err

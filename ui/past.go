@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/ui/internal/describe"
+	"github.com/listwatch/listwatch/ui/internal/history"
 )
 
 // maxEvents is how many Events of an object are shown.
@@ -68,7 +69,7 @@ func (k *kind) at(ms int64) []*item {
 	for _, lives := range k.lives {
 		for _, l := range lives {
 			st, ok := k.u.history.At(&l.past, ms)
-			if !ok || st.Op == opDeleted {
+			if !ok || st.Op == history.Deleted {
 				continue
 			}
 			i := &item{life: l, revision: st.Revision, cells: st.Cells, pos: st.Pos}

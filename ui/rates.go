@@ -1,5 +1,7 @@
 package ui
 
+import "github.com/listwatch/listwatch/ui/internal/history"
+
 // rates are the numbers of changes in the last hours, by ten seconds.
 type rates map[int64]*counts
 
@@ -11,7 +13,7 @@ const (
 	hour     = 3600 * 1_000 // milliseconds
 )
 
-func (r *rates) add(at int64, op string) {
+func (r *rates) add(at int64, op history.Op) {
 	if *r == nil {
 		*r = rates{}
 	}

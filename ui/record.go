@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"unique"
+
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/codec/compressed"
 	"github.com/listwatch/listwatch/internal/archive"
@@ -22,7 +24,7 @@ func (k *kind) record(d cache.Delta[*item], p parsed) {
 		k.byNamespace[d.Key.Namespace]++
 	case watch.Modified:
 		d.New.life = d.Old.life
-		d.New.hits = k.hitsOf(d.Old, d.New)
+		d.New.hits = string(k.hitsOf(d.Old, d.New))
 	case watch.Deleted:
 		k.byNamespace[d.Key.Namespace]--
 		last := *d.New
@@ -30,25 +32,25 @@ func (k *kind) record(d cache.Delta[*item], p parsed) {
 		last.life.gone, last.life.last = at, &last
 		d.New = &last
 	}
-	it := d.New
+	it, op := d.New, history.OpOf(string(d.Type))
 	if k.replayed == 0 {
 		p.by = it.life.writer(d, at, p.managed)
 	}
 	if !d.Initial {
-		it.op, it.changed = string(d.Type), at
-		c := change{at: at, kind: k, op: it.op, life: it.life, by: p.by, inferred: d.Inferred}
+		it.op, it.changed = op, at
+		c := change{at: at, kind: k, op: op, life: it.life, by: unique.Make(p.by), inferred: d.Inferred}
 		switch {
 		case k.id == "events" && d.Type != watch.Deleted:
 			c.what = k.report(it)
 		case d.Type == watch.Modified:
-			if c.what = k.what(d.Old, it, it.hits); c.what == "" {
+			if c.what = k.what(d.Old, it); c.what == "" {
 				c.what = k.headline(it, p)
 			}
 		}
 		it.pos = k.u.log.add(c)
-		k.rates.add(at, it.op)
+		k.rates.add(at, op)
 		if d.Inferred && k.missed != nil {
-			k.missed.count(it.op)
+			k.missed.count(op)
 		}
 	} else {
 		it.pos = k.u.log.position()
@@ -65,12 +67,12 @@ func (l *life) writer(d cache.Delta[*item], at int64, entries []managed.Entry) s
 	case d.Type == watch.Deleted:
 		return ""
 	case l.marks == "":
-		l.by = one(managed.Latest(entries))
+		l.by = unique.Make(managed.Latest(entries))
 	default:
-		l.by = one(managed.Writer(l.marks, l.by, at-d.Old.changed < 2000, entries))
+		l.by = unique.Make(managed.Writer(l.marks, l.by.Value(), at-d.Old.changed < 2000, entries))
 	}
 	l.marks = managed.MarksOf(entries)
-	return l.by
+	return l.by.Value()
 }
 
 // report is what an Event says: "Warning BackOff, pod/web: Back-off restarting container".
@@ -105,7 +107,7 @@ func (k *kind) touchAll() {
 	}
 }
 
-func (g *gap) count(op string) {
+func (g *gap) count(op history.Op) {
 	c := counts{g.Added, g.Modified, g.Deleted}
 	c.add(op)
 	g.Added, g.Modified, g.Deleted = c[0], c[1], c[2]
@@ -116,10 +118,10 @@ func (k *kind) keep(d cache.Delta[*item], it *item, p parsed, at int64) {
 	if d.Type == watch.Deleted && d.Inferred {
 		p = parsed{} // of the object that took its name, or of none
 	}
-	st := history.State{Pos: it.pos, At: at, Op: string(d.Type), By: p.by, Revision: it.revision, Cells: it.cells, First: d.Initial, Inferred: d.Inferred}
+	st := history.State{Pos: it.pos, At: at, Op: history.OpOf(string(d.Type)), By: p.by, Revision: it.revision, Cells: it.cells, First: d.Initial, Inferred: d.Inferred}
 	if d.Type == watch.Modified {
-		k.bytes -= d.Old.bytes
-		k.u.memory.Add(-d.Old.bytes)
+		k.bytes -= int64(d.Old.bytes)
+		k.u.memory.Add(-int64(d.Old.bytes))
 	}
 	object := p.object
 	if object.IsZero() {
@@ -132,17 +134,17 @@ func (k *kind) keep(d cache.Delta[*item], it *item, p parsed, at int64) {
 	if err != nil {
 		k.undecodable++ // memory was damaged
 	}
-	kept := archive.State{At: at, Op: st.Op, Key: it.key, UID: it.uid, Revision: it.revision, By: st.By, Cells: it.cells, Inferred: st.Inferred, Object: packed}
+	kept := archive.State{At: at, Op: st.Op.String(), Key: it.key, UID: it.uid, Revision: it.revision, By: st.By, Cells: it.cells, Inferred: st.Inferred, Object: packed}
 	k.write(func(s *archive.Segment) error { return s.Add(kept) })
 	if d.Type == watch.Deleted {
 		k.u.history.End(&it.past)
-		k.bytes -= d.Old.bytes
-		k.u.memory.Add(-d.Old.bytes)
+		k.bytes -= int64(d.Old.bytes)
+		k.u.memory.Add(-int64(d.Old.bytes))
 		return
 	}
-	it.bytes = int64(packed.MemorySize() + itemOverhead + len(it.cells))
-	k.bytes += it.bytes
-	k.u.memory.Add(it.bytes)
+	it.bytes = int32(packed.MemorySize() + itemOverhead + len(it.cells)) // maxObject, at most
+	k.bytes += int64(it.bytes)
+	k.u.memory.Add(int64(it.bytes))
 }
 
 // itemOverhead is about what an object takes besides its JSON and its cells.

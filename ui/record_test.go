@@ -68,7 +68,7 @@ func TestWhoWrote(t *testing.T) {
 		w.pass(time.Second)
 		var got struct{ Changes []struct{ Op, By string } }
 		w.open().get("api/changes?types=pods", &got)
-		want := []struct{ Op, By string }{{opDeleted, ""}, {opModified, "kubelet"}, {opModified, "editor"}, {opModified, "kubelet"}, {opModified, "editor"}}
+		want := []struct{ Op, By string }{{"DELETED", ""}, {"MODIFIED", "kubelet"}, {"MODIFIED", "editor"}, {"MODIFIED", "kubelet"}, {"MODIFIED", "editor"}}
 		if diff := cmp.Diff(want, got.Changes[:min(len(got.Changes), len(want))]); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
@@ -86,7 +86,7 @@ func TestAnEventSaysWhatItIsAbout(t *testing.T) {
 		var got struct{ Changes []struct{ Op, What string } }
 		w.open().get("api/changes?types=events", &got)
 		const what = "Warning BackOff, pod/web: Back-off restarting failed container"
-		want := []struct{ Op, What string }{{opModified, what}, {opAdded, what}}
+		want := []struct{ Op, What string }{{"MODIFIED", what}, {"ADDED", what}}
 		if diff := cmp.Diff(want, got.Changes); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}

@@ -57,13 +57,13 @@ const maxDiffs = 8
 
 // stateOf describes a state by the one before it, which may be nil.
 func stateOf(t history.Text, before *history.Text) wireStateOf {
-	w := wireStateOf{Pos: t.Pos, At: t.At, Op: t.Op, By: t.By, Revision: t.Revision, Inferred: t.Inferred, First: t.First, Changes: []diff.Change{}}
+	w := wireStateOf{Pos: t.Pos, At: t.At, Op: t.Op.String(), By: t.By, Revision: t.Revision, Inferred: t.Inferred, First: t.First, Changes: []diff.Change{}}
 	switch {
-	case t.Op == opDeleted:
+	case t.Op == history.Deleted:
 		w.Headline = "Deleted"
 	case t.First:
 		w.Headline = "First seen"
-	case t.Op == opAdded:
+	case t.Op == history.Added:
 		w.Headline = "Created"
 	case before == nil:
 		w.Headline = "Changed"
@@ -101,7 +101,7 @@ func (u *UI) getHistory(s *session, r *http.Request) (any, error) {
 	sub.kind.mu.Lock()
 	for _, g := range sub.kind.gaps {
 		if g.To >= oldest {
-			states = append(states, &wireStateOf{Op: opGap, At: g.To, From: g.From, To: g.To, Reason: g.Reason, Headline: "Gap", Changes: []diff.Change{}})
+			states = append(states, &wireStateOf{Op: history.Gap.String(), At: g.To, From: g.From, To: g.To, Reason: g.Reason, Headline: "Gap", Changes: []diff.Change{}})
 		}
 	}
 	type life struct {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/listwatch/listwatch/ui/internal/history"
 	"github.com/listwatch/listwatch/ui/internal/review"
 )
 
@@ -231,7 +232,7 @@ func (st *stream) fill(at time.Time) {
 	}
 	types := map[string]counts{}
 	for e := range changes.all() {
-		if e.op == opGap || !st.sight.sees(e) {
+		if e.op == history.Gap || !st.sight.sees(e) {
 			continue
 		}
 		c := types[e.kind.id]

@@ -195,7 +195,10 @@ type wireRow struct {
 }
 
 func (i *item) wire() wireRow {
-	r := wireRow{N: i.n, Key: i.key.String(), NS: i.key.Namespace, Name: i.key.Name, UID: i.uid, Created: i.created, Changed: i.changed, Pos: i.pos, Hits: i.hits, Op: i.op, Gone: i.gone}
+	r := wireRow{N: i.n, Key: i.key.String(), NS: i.key.Namespace, Name: i.key.Name, UID: i.uid, Created: i.created, Changed: i.changed, Pos: i.pos, Op: i.op.String(), Gone: i.gone}
+	for _, n := range []byte(i.hits) {
+		r.Hits = append(r.Hits, int(n))
+	}
 	r.Cells = make([]string, 0, i.cells.Len())
 	for _, c := range i.cells.All() {
 		r.Cells = append(r.Cells, c)

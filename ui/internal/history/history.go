@@ -2,6 +2,7 @@ package history
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"sync"
 
@@ -11,14 +12,34 @@ import (
 	"github.com/listwatch/listwatch/ui/internal/delta"
 )
 
-// State is what is known of one state of an object, besides its JSON.
+// Op is what happened, in at most 3 bits.
+type Op uint8
+
+// The zero Op is nothing.
+const (
+	Added Op = iota + 1
+	Modified
+	Deleted
+	Gap // of a type: some of its changes are missing
+)
+
+var ops = [...]string{Added: "ADDED", Modified: "MODIFIED", Deleted: "DELETED", Gap: "GAP"}
+
+// OpOf returns the op of its text.
+func OpOf(text string) Op { return Op(max(0, slices.Index(ops[:], text))) }
+
+// String returns the text: that of an event of a watch, or "GAP".
+func (o Op) String() string { return ops[o] }
+
+// State is what is known of one state of an object, besides its JSON. An object has one at
+// least, so its size matters.
 type State struct {
-	Pos      int64 // in the change log
-	At       int64 // when it arrived here, in milliseconds since 1970
-	Op       string
+	Pos      int64  // in the change log
+	At       int64  // when it arrived here, in milliseconds since 1970
 	By       string // who wrote it: the manager of the latest managed fields
 	Revision string
 	Cells    archive.Row
+	Op       Op
 	First    bool // it was there when its type was first listed
 	Inferred bool // it was found by comparing a later list
 }
@@ -26,17 +47,18 @@ type State struct {
 // Life is the history of one object, from its creation to its deletion. Its zero value is
 // empty. The store that it is given to guards it.
 type Life struct {
-	any     bool // a state is kept
 	state   State
 	newest  compressed.Raw // of state
-	older   []record       // the oldest first
-	whole   int            // bytes of newest, if the object is gone
-	dropped int
+	older   records
+	whole   int32 // bytes of newest, if the object is gone
+	n       int32 // of older
+	dropped int32
+	any     bool // a state is kept
 }
 
 const (
 	// overhead is about what a record takes besides its text.
-	overhead = 40
+	overhead = 24
 
 	// keyframe: so many states in a row are differences.
 	keyframe = 64
@@ -85,9 +107,10 @@ func (s *Store) Add(l *Life, st State, object compressed.Raw, next string) error
 		if err != nil {
 			return err
 		}
-		alone := (l.dropped+len(l.older)+1)%keyframe == 0
+		alone := (l.dropped+l.n+1)%keyframe == 0
 		r := recordOf(&l.state, &st, s.pack(before.JSON(), next, alone), alone)
-		l.older = append(l.older, r)
+		l.older.add(r)
+		l.n++
 		s.used += r.size()
 		s.queue = append(s.queue, l)
 	}
@@ -102,7 +125,7 @@ func (s *Store) End(l *Life) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l.any {
-		l.whole = l.newest.MemorySize() + overhead
+		l.whole = int32(min(l.newest.MemorySize()+overhead, math.MaxInt32))
 		s.used += int64(l.whole)
 		s.queue = append(s.queue, l)
 		s.drop()
@@ -122,16 +145,16 @@ func (s *Store) drop() {
 	for ; s.used > s.budget && n < len(s.queue); n++ {
 		l := s.queue[n]
 		s.queue[n] = nil
-		if l.dropped++; len(l.older) == 0 {
+		if l.dropped++; l.n == 0 {
 			s.used -= int64(l.whole)
 			s.since = max(s.since, l.state.At)
 			*l = Life{dropped: l.dropped}
 			continue
 		}
-		s.used -= l.older[0].size()
-		s.since = max(s.since, l.older[0].at())
-		l.older[0] = ""
-		l.older = l.older[1:]
+		r := l.older.drop()
+		l.n--
+		s.used -= r.size()
+		s.since = max(s.since, r.at())
 	}
 	s.queue = s.queue[n:]
 }
@@ -145,7 +168,7 @@ func (s *Store) States(l *Life) ([]State, int) {
 		states = append(states, st)
 	}
 	slices.Reverse(states)
-	return states, l.dropped
+	return states, int(l.dropped)
 }
 
 // Packed returns the newest state of l with the object as it was added.

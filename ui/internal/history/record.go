@@ -13,18 +13,70 @@ import (
 )
 
 // record is a state that is not the newest, with its JSON, as differences to the state
-// after it: one allocation without pointers, as there are hundred thousands. It has a
-// byte of flags; as varints the time, the position and the numbers of cells; texts with
-// their length in front; and the JSON, packed, as the rest.
+// after it: text without pointers, as there are hundred thousands. It has a byte of flags;
+// as varints the time, the position and the numbers of cells; texts with their length in
+// front; and the JSON, packed, as the rest.
 type record string
+
+// records are those of one object, the oldest first, each with its length in front. They
+// are in pages, which are allocated and freed as one.
+type records []string
+
+// pageSize is how many bytes a page has at most, or it has one record.
+const pageSize = 1 << 10
+
+func (p *records) add(r record) {
+	text := string(appendText(nil, string(r)))
+	if end := len(*p) - 1; end >= 0 && len((*p)[end])+len(text) <= pageSize {
+		(*p)[end] += text
+		return
+	}
+	*p = append(*p, text)
+}
+
+// drop removes the oldest, and returns it.
+func (p *records) drop() record {
+	r, rest := cutRecord((*p)[0])
+	if (*p)[0] = rest; rest == "" {
+		*p = (*p)[1:]
+	}
+	return r
+}
+
+// backward yields them, the newest first.
+func (p records) backward() iter.Seq[record] {
+	return func(yield func(record) bool) {
+		for _, page := range slices.Backward(p) {
+			var list []record
+			for page != "" {
+				var r record
+				r, page = cutRecord(page)
+				list = append(list, r)
+			}
+			for _, r := range slices.Backward(list) {
+				if !yield(r) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// cutRecord returns the first record of a page, and what is behind it.
+func cutRecord(page string) (r record, rest string) {
+	n, width := binary.Uvarint([]byte(page[:min(len(page), binary.MaxVarintLen64)]))
+	end := width + int(n)
+	return record(page[width:end]), page[end:]
+}
 
 // Flags of a record.
 const (
 	flagFirst = 1 << iota
 	flagInferred
 	flagAlone // the JSON is no difference
-	flagOp    // Op is the same
 	flagBy    // By is the same
+
+	opShift = 5 // the Op is above
 )
 
 func (r record) size() int64 { return int64(overhead + len(r)) }
@@ -37,7 +89,7 @@ func (r record) at() int64 {
 
 // recordOf returns the record of a state, given the one after it and its packed JSON.
 func recordOf(st, next *State, packed []byte, alone bool) record {
-	var flags byte
+	flags := byte(st.Op) << opShift
 	set := func(flag byte, on bool) {
 		if on {
 			flags |= flag
@@ -46,14 +98,10 @@ func recordOf(st, next *State, packed []byte, alone bool) record {
 	set(flagFirst, st.First)
 	set(flagInferred, st.Inferred)
 	set(flagAlone, alone)
-	set(flagOp, st.Op == next.Op)
 	set(flagBy, st.By == next.By)
 	b := binary.AppendUvarint([]byte{flags}, uint64(st.At))
 	b = binary.AppendUvarint(b, uint64(st.Pos))
 	b = appendText(b, st.Revision)
-	if flags&flagOp == 0 {
-		b = appendText(b, st.Op)
-	}
 	if flags&flagBy == 0 {
 		b = appendText(b, st.By)
 	}
@@ -85,10 +133,7 @@ func appendCells(b []byte, cells, next archive.Row) []byte {
 func (r record) state(next *State) (st State, packed []byte, alone bool) {
 	b := reader{[]byte(r[1:])}
 	flags := r[0]
-	st = State{At: int64(b.number()), Pos: int64(b.number()), Revision: b.text(), Op: next.Op, By: next.By, First: flags&flagFirst != 0, Inferred: flags&flagInferred != 0}
-	if flags&flagOp == 0 {
-		st.Op = b.text()
-	}
+	st = State{At: int64(b.number()), Pos: int64(b.number()), Revision: b.text(), Op: Op(flags >> opShift), By: next.By, First: flags&flagFirst != 0, Inferred: flags&flagInferred != 0}
 	if flags&flagBy == 0 {
 		st.By = b.text()
 	}
@@ -152,7 +197,7 @@ func (l *Life) all() iter.Seq2[State, link] {
 			return
 		}
 		next := l.state
-		for _, r := range slices.Backward(l.older) {
+		for r := range l.older.backward() {
 			st, packed, alone := r.state(&next)
 			if !yield(st, link{packed: packed, alone: alone}) {
 				return

@@ -25,7 +25,7 @@ func TestStatesAreReadAsTheyWere(t *testing.T) {
 			for i := range cells {
 				cells[i] = text()
 			}
-			st := State{Pos: int64(n), At: int64(1000 - n%7), Op: text(), By: text(), Revision: text(), Cells: archive.RowOf(cells...), First: rng.IntN(2) == 0, Inferred: rng.IntN(2) == 0}
+			st := State{Pos: int64(n), At: int64(1000 - n%7), Op: Op(rng.IntN(4)), By: text(), Revision: text(), Cells: archive.RowOf(cells...), First: rng.IntN(2) == 0, Inferred: rng.IntN(2) == 0}
 			raw, err := codec.ParseRaw(fmt.Appendf(nil, `{"metadata":{"name":"a","resourceVersion":"%d"}}`, n))
 			if err != nil {
 				t.Fatal(err)
