@@ -17,6 +17,7 @@ import (
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/internal/reviews"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/ui/internal/rates"
 )
 
 // reviewed has the server answer reviews: it accepts the token of jane, who may see all
@@ -121,7 +122,7 @@ func TestEachPersonSeesWhatTheServerAllows(t *testing.T) {
 		if strings.Contains(all, "bank") || strings.Contains(all, "vault") {
 			t.Errorf("the stream shows what jane may not see: %s", all)
 		}
-		if diff := cmp.Diff(map[string]counts{"pods": {1, 0, 0}}, s.count); diff != "" {
+		if diff := cmp.Diff(map[string]rates.Counts{"pods": {1, 0, 0}}, s.count); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 		if last := s.seen[len(s.seen)-1]; last.name != "end" || !strings.Contains(string(last.data), "forbidden") {

@@ -5,8 +5,10 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/listwatch/listwatch/ui/internal/history"
+	"github.com/listwatch/listwatch/ui/internal/rates"
 )
 
 // wireChange is an entry of the log as PROTOCOL.md has it.
@@ -126,7 +128,7 @@ func (u *UI) getActivity(s *session, r *http.Request) (any, error) {
 		return nil, err
 	}
 	if from == 0 {
-		from = to - hour
+		from = to - time.Hour.Milliseconds()
 	}
 	if n < 1 || n > maxBuckets || from >= to {
 		return nil, invalid("a histogram has 1 to %d buckets between from and to", maxBuckets)
@@ -137,7 +139,7 @@ func (u *UI) getActivity(s *session, r *http.Request) (any, error) {
 	}
 	want := a.choice()
 	out := map[string]any{"from": from, "to": to, "kept": map[string]int64{"from": u.kept(), "to": u.now()}}
-	buckets := make([]counts, n)
+	buckets := make([]rates.Counts, n)
 	gaps := []gap{}
 	sight, err := s.sight(r.Context(), u)
 	if err != nil {
@@ -150,7 +152,7 @@ func (u *UI) getActivity(s *session, r *http.Request) (any, error) {
 		}
 		k.mu.Lock()
 		if !sampled {
-			k.rates.into(buckets, from, to)
+			k.rates.Into(buckets, from, to)
 		}
 		for _, g := range k.gaps {
 			if g.To >= from && g.From < to {
@@ -166,7 +168,7 @@ func (u *UI) getActivity(s *session, r *http.Request) (any, error) {
 		changes := u.log.all()
 		for e := range changes.all() {
 			if e.at >= from && e.at < to && e.op != history.Gap && want.wants(e) && sight.sees(e) {
-				buckets[(e.at-from)*n/(to-from)].add(e.op)
+				buckets[(e.at-from)*n/(to-from)].Add(e.op)
 			}
 		}
 		if len(changes) > 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/ui/internal/rates"
 )
 
 type changes struct {
@@ -60,9 +61,9 @@ func TestChangesThatAFilterLeavesOut(t *testing.T) {
 				t.Errorf("%q (-want +got):\n%s", text, diff)
 			}
 		}
-		var a struct{ Buckets []counts }
+		var a struct{ Buckets []rates.Counts }
 		p.get(fmt.Sprintf("api/activity?types=pods,nodes&buckets=1&text=-nodes&to=%d", now()+1), &a)
-		if diff := cmp.Diff([]counts{{2, 1, 0}}, a.Buckets); diff != "" {
+		if diff := cmp.Diff([]rates.Counts{{2, 1, 0}}, a.Buckets); diff != "" {
 			t.Errorf("histogram (-want +got):\n%s", diff)
 		}
 	})

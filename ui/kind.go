@@ -23,6 +23,7 @@ import (
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/list"
 	"github.com/listwatch/listwatch/ui/internal/history"
+	"github.com/listwatch/listwatch/ui/internal/rates"
 	"github.com/listwatch/listwatch/ui/internal/row"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -95,7 +96,7 @@ type kind struct {
 	undecodable int64
 	gaps        []gap
 	missed      *gap // of the listing that is running
-	rates       rates
+	rates       rates.Rates
 	bytes       int64 // of the newest states
 	failing     bool  // no retry mends why its watch has ended
 	version     int64 // counts changes of what wireType returns, but for rates

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/listwatch/listwatch/ui/internal/history"
+	"github.com/listwatch/listwatch/ui/internal/rates"
 )
 
 // change is one entry of the change log. There are many, so its size matters.
@@ -22,22 +23,6 @@ type change struct {
 	op       history.Op
 	inferred bool
 }
-
-// counts are numbers of changes: added, modified, deleted.
-type counts [3]int64
-
-func (c *counts) add(op history.Op) {
-	switch op {
-	case history.Added:
-		c[0]++
-	case history.Modified:
-		c[1]++
-	case history.Deleted:
-		c[2]++
-	}
-}
-
-func (c counts) sum() int64 { return c[0] + c[1] + c[2] }
 
 const (
 	// maxLog is how many bytes the entries of the change log take, about.
@@ -90,11 +75,11 @@ type changelog struct {
 	n      int64 // how many are kept: the position of the first is last-n+1
 	size   int
 	last   int64
-	totals map[string]counts // of each type, since the beginning
+	totals map[string]rates.Counts // of each type, since the beginning
 }
 
 func newLog() *changelog {
-	return &changelog{epoch: strings.ToLower(rand.Text()[:8]), limit: maxLog, totals: map[string]counts{}}
+	return &changelog{epoch: strings.ToLower(rand.Text()[:8]), limit: maxLog, totals: map[string]rates.Counts{}}
 }
 
 func (c *change) size() int { return entrySize + len(c.what) }
@@ -106,7 +91,7 @@ func (l *changelog) add(c change) int64 {
 	l.last++
 	c.pos = l.last
 	total := l.totals[c.kind.id]
-	total.add(c.op)
+	total.Add(c.op)
 	l.totals[c.kind.id] = total
 	end := len(l.kept) - 1
 	if end < 0 || len(l.kept[end]) == cap(l.kept[end]) {
@@ -153,7 +138,7 @@ func (l *changelog) after(pos int64) (entries, int64, bool) {
 }
 
 // state returns the position and the totals of all types there.
-func (l *changelog) state() (int64, map[string]counts) {
+func (l *changelog) state() (int64, map[string]rates.Counts) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.last, maps.Clone(l.totals)

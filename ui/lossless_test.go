@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/ui/internal/rates"
 )
 
 // TestNothingIsLost: the changes that a page counted are those that the server made,
@@ -25,7 +26,7 @@ func TestNothingIsLost(t *testing.T) {
 
 func lossless(w *world, r *rand.Rand) {
 	w.ui.log.limit = 28_000 // some 200 changes, so that there are resets
-	var want counts
+	var want rates.Counts
 	exists := map[string]int{}
 	write := func(n int, pause time.Duration) {
 		for range n {
@@ -53,7 +54,7 @@ func lossless(w *world, r *rand.Rand) {
 	p := w.open()
 	p.post("api/subscribe", `{"client":"client-1","windows":[{"id":"w","type":"pods","sort":"-changed","rows":20},{"id":"all","type":"pods","rows":500}],"activity":{}}`)
 	last, resets := "", 0
-	sum := map[string]counts{}
+	sum := map[string]rates.Counts{}
 	var s *tap
 	for range 14 {
 		s = p.stream("client-1", last)

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/listwatch/listwatch/ui/internal/rates"
 )
 
 // The plain pages are for browsers without JavaScript. They have the key in their path,
@@ -56,7 +58,7 @@ func (u *UI) plain(w http.ResponseWriter, r *http.Request) {
 	b.WriteString("<table><tr><th>Type<th>Objects<th>State</tr>\n")
 	for _, k := range u.types() {
 		k.mu.Lock()
-		t := v.mask(k, k.wire(counts{}))
+		t := v.mask(k, k.wire(rates.Counts{}))
 		k.mu.Unlock()
 		count := "?"
 		if t.Count >= 0 {

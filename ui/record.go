@@ -10,6 +10,7 @@ import (
 	"github.com/listwatch/listwatch/ui/internal/diff"
 	"github.com/listwatch/listwatch/ui/internal/history"
 	"github.com/listwatch/listwatch/ui/internal/managed"
+	"github.com/listwatch/listwatch/ui/internal/rates"
 	"github.com/listwatch/listwatch/watch"
 )
 
@@ -48,7 +49,7 @@ func (k *kind) record(d cache.Delta[*item], p parsed) {
 			}
 		}
 		it.pos = k.u.log.add(c)
-		k.rates.add(at, op)
+		k.rates.Add(at, op)
 		if d.Inferred && k.missed != nil {
 			k.missed.count(op)
 		}
@@ -108,8 +109,8 @@ func (k *kind) touchAll() {
 }
 
 func (g *gap) count(op history.Op) {
-	c := counts{g.Added, g.Modified, g.Deleted}
-	c.add(op)
+	c := rates.Counts{g.Added, g.Modified, g.Deleted}
+	c.Add(op)
 	g.Added, g.Modified, g.Deleted = c[0], c[1], c[2]
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/listwatch/listwatch/ui/internal/rates"
 	"github.com/listwatch/listwatch/ui/internal/review"
 )
 
@@ -301,12 +302,12 @@ type wireType struct {
 }
 
 // wire describes the type. Holds k.mu.
-func (k *kind) wire(total counts) wireType {
+func (k *kind) wire(total rates.Counts) wireType {
 	t := wireType{
 		Type: k.id, Group: k.res.Group, Version: k.res.Version, Kind: k.res.Kind, Plural: k.res.Plural, Namespaced: k.res.Namespaced,
 		ShortNames: k.res.ShortNames, Section: k.section, Count: k.count, Counted: k.counted, State: k.state, Reason: k.reason,
 		Heard: k.heard, Since: k.since, Added: total[0], Modified: total[1], Deleted: total[2],
-		Relists: k.relists, Gaps: len(k.gaps), Undecodable: k.undecodable, Rate: k.rates.rate(k.u.now()),
+		Relists: k.relists, Gaps: len(k.gaps), Undecodable: k.undecodable, Rate: k.rates.PerMinute(k.u.now()),
 	}
 	if k.watched() {
 		t.Count, t.Counted = int64(k.store.Len()), 0

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/ui/internal/history"
+	"github.com/listwatch/listwatch/ui/internal/rates"
 	"github.com/listwatch/listwatch/ui/internal/review"
 )
 
@@ -201,7 +202,7 @@ func (st *stream) fill(at time.Time) {
 	st.u.asked.Store(at.UnixMilli())
 	changes, pos, kept := st.u.log.after(st.last)
 	if !kept {
-		var totals map[string]counts
+		var totals map[string]rates.Counts
 		pos, totals = st.totals()
 		st.event("reset", pos, map[string]any{"epoch": st.u.log.epoch, "pos": pos, "now": at.UnixMilli(), "why": "log", "totals": totals})
 		st.last, st.fresh, changes = pos, true, nil
@@ -230,13 +231,13 @@ func (st *stream) fill(at time.Time) {
 	if act != nil {
 		st.sample(act, changes)
 	}
-	types := map[string]counts{}
+	types := map[string]rates.Counts{}
 	for e := range changes.all() {
 		if e.op == history.Gap || !st.sight.sees(e) {
 			continue
 		}
 		c := types[e.kind.id]
-		c.add(e.op)
+		c.Add(e.op)
 		types[e.kind.id] = c
 	}
 	st.event("counts", pos, map[string]any{"from": st.last, "to": pos, "at": at.UnixMilli(), "types": types})
@@ -245,9 +246,9 @@ func (st *stream) fill(at time.Time) {
 
 // totals are those of types that may be seen as a whole; of others changes are counted
 // from here on.
-func (st *stream) totals() (int64, map[string]counts) {
+func (st *stream) totals() (int64, map[string]rates.Counts) {
 	pos, totals := st.u.log.state()
-	maps.DeleteFunc(totals, func(id string, _ counts) bool { return !st.sight.whole(st.u.kind(id)) })
+	maps.DeleteFunc(totals, func(id string, _ rates.Counts) bool { return !st.sight.whole(st.u.kind(id)) })
 	return pos, totals
 }
 
@@ -293,7 +294,7 @@ func (st *stream) changedTypes() {
 	for _, k := range st.u.types() {
 		k.mu.Lock()
 		// Everything that is shown moves with one of these, but for the last contact.
-		version := k.version<<20 ^ totals[k.id].sum() ^ int64(k.store.Len())<<40 ^ k.contact()/30_000<<8
+		version := k.version<<20 ^ totals[k.id].Sum() ^ int64(k.store.Len())<<40 ^ k.contact()/30_000<<8
 		if old, ok := st.versions[k.id]; !ok || old != version {
 			st.versions[k.id] = version
 			list = append(list, st.sight.mask(k, k.wire(totals[k.id])))

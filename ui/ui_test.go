@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/ui/internal/rates"
 )
 
 // names of rows with the cell of a column.
@@ -53,7 +55,7 @@ func TestAStreamShowsChanges(t *testing.T) {
 		if diff := cmp.Diff([]string{"a Running", "b Pending gone"}, s.names("w", 2)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff(map[string]counts{"pods": {2, 1, 1}}, s.count); diff != "" {
+		if diff := cmp.Diff(map[string]rates.Counts{"pods": {2, 1, 1}}, s.count); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})

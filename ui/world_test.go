@@ -17,6 +17,7 @@ import (
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/ui/internal/rates"
 )
 
 // world is a fake apiserver with a UI of it, in virtual time.
@@ -142,7 +143,7 @@ type tap struct {
 	slow   int // bytes that are read in a tenth of a second; 0 = all
 
 	lastID string
-	count  map[string]counts
+	count  map[string]rates.Counts
 	rows   map[string]map[int64]wireRow // of each window
 	orders map[string][]int64
 	seen   []event
@@ -168,7 +169,7 @@ func (c *pipe) Flush()                      {}
 // stream opens one, which is not read yet.
 func (p *page) stream(client, lastID string) *tap {
 	r, w := io.Pipe()
-	t := &tap{p: p, out: &pipe{http.Header{}, r, w}, done: make(chan struct{}), count: map[string]counts{}, rows: map[string]map[int64]wireRow{}, orders: map[string][]int64{}}
+	t := &tap{p: p, out: &pipe{http.Header{}, r, w}, done: make(chan struct{}), count: map[string]rates.Counts{}, rows: map[string]map[int64]wireRow{}, orders: map[string][]int64{}}
 	ctx, cancel := context.WithCancel(p.ctx)
 	t.cancel = cancel
 	req := p.request("GET", "api/stream?client="+client, "").WithContext(ctx)
@@ -237,7 +238,7 @@ func (t *tap) apply(e event) {
 	t.seen = append(t.seen, e)
 	var d struct {
 		ID     string
-		Totals map[string]counts
+		Totals map[string]rates.Counts
 		Types  json.RawMessage
 		Order  []int64
 		Rows   []wireRow
@@ -252,7 +253,7 @@ func (t *tap) apply(e event) {
 			t.count = d.Totals
 		}
 	case "counts":
-		var types map[string]counts
+		var types map[string]rates.Counts
 		if err := json.Unmarshal(d.Types, &types); err != nil {
 			t.p.Fatal(err)
 		}
