@@ -96,6 +96,7 @@ var floors = map[string]float64{
 	"ui/internal/natural":        0,
 	"ui/internal/row":            4,
 	"ui/internal/sorted":         0,
+	"ui/internal/chunks":         0,
 	"ui/internal/mount":          0,
 	"ui/internal/section":        4,
 	"manager":                    6,

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/listwatch/listwatch/ui/internal/chunks"
 	"github.com/listwatch/listwatch/ui/internal/history"
 	"github.com/listwatch/listwatch/ui/internal/rates"
 )
@@ -98,10 +99,10 @@ func (w *choice) wants(c *change) bool {
 const maxSample = 20
 
 // sample sends the newest of the entries that are wanted.
-func (st *stream) sample(a *activity, changes entries) {
+func (st *stream) sample(a *activity, changes chunks.List[change]) {
 	want := a.choice()
 	list, omitted := []wireChange{}, 0
-	for e := range changes.backward() {
+	for e := range changes.Backward() {
 		if !want.wants(e) || !st.sight.sees(e) {
 			continue
 		}
@@ -166,13 +167,13 @@ func (u *UI) getActivity(s *session, r *http.Request) (any, error) {
 	}
 	if sampled {
 		changes := u.log.all()
-		for e := range changes.all() {
+		for e := range changes.All() {
 			if e.at >= from && e.at < to && e.op != history.Gap && want.wants(e) && sight.sees(e) {
 				buckets[(e.at-from)*n/(to-from)].Add(e.op)
 			}
 		}
 		if len(changes) > 0 {
-			out["sampledFrom"] = changes[0][0].at
+			out["sampledFrom"] = changes.First().at
 		}
 	}
 	out["buckets"], out["gaps"] = buckets, gaps
@@ -201,7 +202,7 @@ func (u *UI) getChanges(s *session, r *http.Request) (any, error) {
 		return nil, err
 	}
 	list, more := []wireChange{}, false
-	for e := range u.log.all().backward() {
+	for e := range u.log.all().Backward() {
 		if e.at > at || before > 0 && e.pos >= before || !want.wants(e) || !sight.sees(e) {
 			continue
 		}

@@ -232,7 +232,7 @@ func (st *stream) fill(at time.Time) {
 		st.sample(act, changes)
 	}
 	types := map[string]rates.Counts{}
-	for e := range changes.all() {
+	for e := range changes.All() {
 		if e.op == history.Gap || !st.sight.sees(e) {
 			continue
 		}
