@@ -60,6 +60,14 @@ func (a *activity) choice() choice {
 	return choice{a.Types, f}
 }
 
+// leases is a type that each node and each leader writes every few seconds: only who names it
+// wants its changes.
+const leases = "leases.coordination.k8s.io"
+
+func (w *choice) leases() bool {
+	return len(w.types) > 0 || slices.ContainsFunc(w.filter.words, func(word string) bool { return strings.Contains(word, "lease") })
+}
+
 // check limits the texts of a choice, which each change is compared to.
 func (a *activity) check() error {
 	if a == nil {
@@ -72,7 +80,7 @@ func (a *activity) check() error {
 }
 
 func (w *choice) wants(c *change) bool {
-	if len(w.types) > 0 && !slices.Contains(w.types, c.kind.id) {
+	if len(w.types) > 0 && !slices.Contains(w.types, c.kind.id) || c.kind.id == leases && !w.leases() {
 		return false
 	}
 	texts, words := []string{c.kind.id, c.op.String(), c.what, c.by.Value(), ""}, w.filter.words

@@ -94,3 +94,26 @@ func TestEarlierChangesOfOneMoment(t *testing.T) {
 		}
 	})
 }
+
+// TestLeasesAreForWhoNamesThem: they are renewed all the time, and would be all that Activity
+// shows.
+func TestLeasesAreForWhoNamesThem(t *testing.T) {
+	inWorld(t, Options{Keep: []string{kube.Leases.GroupResource(), "pods"}}, func(w *world) {
+		w.pod("web", "Pending")
+		w.srv.Put(kube.Leases, `{"metadata":{"namespace":"shop","name":"held"}}`)
+		w.pass(time.Second)
+		p := w.open()
+		for query, want := range map[string][]string{
+			"":                                 {"web"},
+			"text=-nothing":                    {"web"},
+			"text=lease":                       {"held"},
+			"types=leases.coordination.k8s.io": {"held"},
+		} {
+			var c changes
+			p.get("api/changes?"+query, &c)
+			if diff := cmp.Diff(want, c.names()); diff != "" {
+				t.Errorf("%q (-want +got):\n%s", query, diff)
+			}
+		}
+	})
+}

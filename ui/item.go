@@ -46,6 +46,7 @@ type item struct {
 	owners   []owner
 	changed  int64  // milliseconds since 1970; 0 = not since the first list
 	pos      int64  // of the last change
+	wanted   int64  // the generation
 	hits     string // cells that the last change changed, a byte for each
 	gone     int64  // it was deleted then, and this is its last state
 	bytes    int32
@@ -86,7 +87,7 @@ func (k *kind) parse(raw codec.RawFull) (parsed, error) {
 		}
 	}
 	l := &life{kind: k, key: kube.Key{Namespace: one(object.GetNamespace()), Name: strings.Clone(object.GetName())}, uid: strings.Clone(object.GetUID()), created: millis(r.Created)}
-	it := &item{life: l, revision: strings.Clone(object.GetResourceVersion()), labels: unique.Make(r.Labels)}
+	it := &item{life: l, revision: strings.Clone(object.GetResourceVersion()), labels: unique.Make(r.Labels), wanted: r.Generation}
 	switch {
 	case r.Cells != nil:
 	case k.u.recorded:

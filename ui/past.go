@@ -15,7 +15,8 @@ import (
 // maxEvents is how many Events of an object are shown.
 const maxEvents = 200
 
-// getEvents returns the Events about an object, the newest first.
+// getEvents returns the Events about an object, the newest first. Those that have expired
+// are among them as long as they are kept.
 func (u *UI) getEvents(s *session, r *http.Request) (any, error) {
 	var at int64
 	sub, err := u.subject(r.Context(), s, r.URL.Query())
@@ -37,7 +38,11 @@ func (u *UI) getEvents(s *session, r *http.Request) (any, error) {
 	if out["state"], out["reason"] = k.state, k.reason; at > 0 && k.since > at {
 		out["state"], out["reason"] = stateIdle, "Events were not watched at this moment"
 	}
-	for i := range k.items(at) {
+	seen := k.items(at)
+	if at == 0 {
+		seen = k.ever()
+	}
+	for i := range seen {
 		if ns := i.key.Namespace; ns == sub.life.key.Namespace || sub.life.key.Namespace == "" {
 			if sees == nil || sees(ns) {
 				about = append(about, i)
@@ -55,6 +60,7 @@ func (u *UI) getEvents(s *session, r *http.Request) (any, error) {
 			continue // it has changed since
 		}
 		if e, ok := describe.EventOf(text, sub.name, sub.life.key.Name, sub.life.uid); ok {
+			e.Gone = i.gone
 			list = append(list, &e)
 		}
 	}
@@ -103,6 +109,19 @@ func (k *kind) items(at int64) iter.Seq[*item] {
 		for _, i := range k.store.All() {
 			if !yield(i) {
 				return
+			}
+		}
+	}
+}
+
+// ever yields the objects of a type, and those that are gone and kept. The caller holds k.mu.
+func (k *kind) ever() iter.Seq[*item] {
+	return func(yield func(*item) bool) {
+		for _, lives := range k.lives {
+			for _, l := range lives {
+				if i := k.last(l); i != nil && !yield(i) {
+					return
+				}
 			}
 		}
 	}

@@ -284,6 +284,10 @@ func TestEventsOfAnObject(t *testing.T) {
 				t.Errorf("%d Events of a moment, want %d", len(got.Events), want)
 			}
 		}
+		got.Events = nil
+		if p.get("api/events?type=pods&ns=shop&name=a", &got); len(got.Events) != 1 || got.Events[0].Gone <= before {
+			t.Errorf("%+v, want the Event that expired after %d", got.Events, before)
+		}
 	})
 }
 

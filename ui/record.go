@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"unique"
 
 	"github.com/listwatch/listwatch/cache"
@@ -44,9 +45,10 @@ func (k *kind) record(d cache.Delta[*item], p parsed) {
 		case k.id == "events" && d.Type != watch.Deleted:
 			c.what = k.report(it)
 		case d.Type == watch.Modified:
-			if c.what = k.what(d.Old, it); c.what == "" {
-				c.what = k.headline(it, p)
+			if it.wanted == d.Old.wanted { // else what somebody wants is said, and not what follows of it
+				c.what = k.what(d.Old, it)
 			}
+			c.what = cmp.Or(c.what, k.headline(it, p), k.what(d.Old, it))
 		}
 		it.pos = k.u.log.add(c)
 		k.rates.Add(at, op)

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -87,6 +88,23 @@ func TestAnEventSaysWhatItIsAbout(t *testing.T) {
 		w.open().get("api/changes?types=events", &got)
 		const what = "Warning BackOff, pod/web: Back-off restarting failed container"
 		want := []struct{ Op, What string }{{"MODIFIED", what}, {"ADDED", what}}
+		if diff := cmp.Diff(want, got.Changes); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestWhatIsWantedIsSaidBeforeWhatFollows: of an update that changes both.
+func TestWhatIsWantedIsSaidBeforeWhatFollows(t *testing.T) {
+	inWorld(t, Options{Keep: []string{kube.Deployments.GroupResource()}}, func(w *world) {
+		for n, replicas := range []int{2, 0, 0} {
+			ready := []int{2, 2, 0}[n]
+			w.srv.Put(kube.Deployments, fmt.Sprintf(`{"metadata":{"namespace":"shop","name":"web","generation":%d},"spec":{"replicas":%d},"status":{"replicas":2,"readyReplicas":%d}}`, min(n, 1)+1, replicas, ready))
+			w.pass(time.Second)
+		}
+		var got struct{ Changes []struct{ What string } }
+		w.open().get("api/changes?types=deployments.apps", &got)
+		want := []struct{ What string }{{"Ready 2/0 → 0/0"}, {"Scaled 2 → 0"}, {""}}
 		if diff := cmp.Diff(want, got.Changes); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}

@@ -53,6 +53,7 @@ function href(patch) {
 		q.set("object", [v.object.type, v.object.ns || "", v.object.name].join("/"));
 		if (v.object.uid) q.set("uid", v.object.uid);
 		if (v.tab && v.tab !== "summary") q.set("tab", v.tab);
+		if (v.pos && v.tab === "history") q.set("pos", v.pos);
 	}
 	return "#" + q.toString().replace(/%2F/g, "/").replace(/%2C/g, ",");
 }
@@ -61,7 +62,7 @@ function parse() {
 	const q = new URLSearchParams(location.hash.slice(1)), o = (q.get("object") || "").split("/");
 	return {
 		type: q.get("type") || "", ns: (q.get("ns") || "").split(",").filter(Boolean), filter: q.get("filter") || "", sort: q.get("sort") || "", wide: q.has("wide"),
-		at: Number(q.get("at")) || 0, tab: q.get("tab") || "", object: o.length === 3 && o[2] ? { type: o[0], ns: o[1], name: o[2], uid: q.get("uid") || "" } : null,
+		at: Number(q.get("at")) || 0, tab: q.get("tab") || "", pos: Number(q.get("pos")) || 0, object: o.length === 3 && o[2] ? { type: o[0], ns: o[1], name: o[2], uid: q.get("uid") || "" } : null,
 	};
 }
 
@@ -86,7 +87,7 @@ function apply() {
 	} else if (other || refilter) list.refilter(view);
 	if (other || refilter) { sequence++; recent.length = 0; }
 	if ($("filter") !== document.activeElement) $("filter").value = view.filter;
-	if (view.object) { object.show(view.object, view.tab, view.at); list.selected = view.object.ns ? view.object.ns + "/" + view.object.name : view.object.name; } else if (before.object) { object.hide(); list.box.focus({ preventScroll: true }); }
+	if (view.object) { object.show(view.object, view.tab, view.at, view.pos); list.selected = view.object.ns ? view.object.ns + "/" + view.object.name : view.object.name; } else if (before.object) { object.hide(); list.box.focus({ preventScroll: true }); }
 	list.view = view;
 	list.mark();
 	if (before.at !== view.at) time.load();
@@ -208,12 +209,13 @@ function typeLink(t) {
 	const [word, cls, long] = countOf(t);
 	return h("li", {}, h("a", { href: href({ type: t.type, object: null, tab: "", filter: "", sort: "", ns: t.namespaced === false ? [] : view.ns }), "aria-current": t.type === view.type ? "page" : null, class: cls, title: t.title || long,
 		"data-type": t.type, "data-changes": (totals[t.type] || []).reduce((a, b) => a + b, 0) },
-	h("span", {}, title(t)), ["stale", "error", "forbidden", "budget", "gone"].includes(t.state) ? h("i") : spark(t.rate), h("small", {}, word)));
+	h("span", {}, title(t)), view.at || ["stale", "error", "forbidden", "budget", "gone"].includes(t.state) ? h("i") : spark(t.rate), h("small", {}, word)));
 }
 
 // countOf is the count of a type, or what is wrong with it.
 function countOf(t) {
 	if (t.name) return ["", "", ""];
+	if (view.at) return ["", "", `${t.type} ${t.version}`]; // what is counted is of now
 	const full = `${t.type} ${t.version}: ${t.reason || t.state}`;
 	switch (t.state) {
 		case "stale": return ["stale " + ago(Date.now() + offset - t.heard).replace(/ \d\d s$/, ""), "stale", full];
@@ -549,7 +551,7 @@ function streams() {
 		totals = d.totals || {};
 		announced = { cls: "reset", title: "Started again", text: { epoch: "listwatch was started again: counts and history begin here.", log: "The page was away for longer than the log reaches back: counts begin again, rows are current.", id: "The position was not known: counts begin again, rows are current." }[d.why] || "" };
 		load();
-		if (view.object) { object.id = ""; object.show(view.object, view.tab, view.at); }
+		if (view.object) { object.id = ""; object.show(view.object, view.tab, view.at, view.pos); }
 	});
 	link.on("loss", d => { announced = { cls: "reset", title: "Changes are missing", text: `The stream went from position ${d.from} to ${d.to}. Reload the page.` }; drawBanner(); });
 	link.on("counts", d => {

@@ -82,7 +82,8 @@ export class Changes {
 	summary() {
 		if (!this.rows?.length) return "";
 		const watched = this.hooks.types().length - this.unwatched().length;
-		return (this.more ? "the newest " : "") + plural(this.rows.length, "change") + ` of ${plural(watched, "watched type")}` + (this.omitted ? `, ${number(this.omitted)} more counted but not listed` : "");
+		const leases = !this.hooks.view().filter.includes("lease") && this.hooks.types().some(t => t.type === "leases.coordination.k8s.io" && t.state === "live");
+		return (this.more ? "the newest " : "") + plural(this.rows.length, "change") + ` of ${plural(watched, "watched type")}` + (leases ? " without Leases" : "") + (this.omitted ? `, ${number(this.omitted)} more counted but not listed` : "");
 	}
 
 	draw() {
@@ -92,6 +93,7 @@ export class Changes {
 	}
 
 	render() {
+		text(document.getElementById("count"), this.summary());
 		if (!this.rows.length) {
 			put(this.box, this.failed ? sheet("error", "The activity cannot be shown", [this.failed]) : this.loaded && this.hooks.view().filter ? sheet("", "No change matches", [this.hooks.view().filter], button("Clear the filter", this.hooks.clear)) : this.loaded ? sheet("", "No changes", ["What changes in the watched types appears here."]) : sheet("", "Loading", []));
 			return;
@@ -100,7 +102,7 @@ export class Changes {
 			this.body = h("tbody", { role: "rowgroup" });
 			this.end = h("div", { class: "sheet" });
 			this.made = new Map();
-			const cols = [84, 150, 84, 300, 160, 0].map(w => { const c = h("col"); if (w) c.style.width = w + "px"; return c; });
+			const cols = ["time", "type", "op", "object", "by", ""].map(x => h("col", { class: x }));
 			put(this.box, h("table", { class: "grid changes", role: "presentation" }, h("colgroup", {}, cols), h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, ["Time", "Type", "Change", "Object", "By", "What"].map(x => h("th", { role: "columnheader" }, h("button", { type: "button", tabindex: -1, disabled: true }, x))))), this.body), this.end);
 		}
 		const items = this.rows.map(c => this.made.get(c.pos) || this.row(c)), keep = new Set(items);
@@ -108,16 +110,16 @@ export class Changes {
 		let at = this.body.firstChild;
 		for (const e of items) { if (e === at) at = at.nextSibling; else this.body.insertBefore(e, at); }
 		put(this.end, this.more && this.rows.length < 5000 ? button("Earlier changes", () => this.load(this.rows.at(-1).pos)) : "");
-		text(document.getElementById("count"), this.summary());
 	}
 
 	row(c) {
 		let tr;
 		if (c.op === "GAP") tr = h("tr", { class: "gap", role: "row", "data-pos": c.pos }, h("td", { role: "gridcell", colspan: 6, dir: "auto" }, `${c.type}: ${clock(c.from)} to ${clock(c.to)}: ${c.reason || "the connection was lost"}. What came and went in between is not known.`));
 		else {
+			const of = (tab, pos) => this.hooks.href({ object: { type: c.type, ns: c.ns || "", name: c.name, uid: c.uid }, tab, pos });
 			const td = (value, cls) => h("td", { role: "gridcell", class: cls, dir: "auto", title: String(value).length > 14 ? value : null }, value);
 			tr = h("tr", { class: "change " + c.op.toLowerCase(), role: "row", "data-pos": c.pos }, h("td", { role: "gridcell" }, h("a", { href: this.hooks.href({ at: c.at }), title: "Show this moment" }, clock(c.at))), td(c.type), td({ ADDED: "added", MODIFIED: "changed", DELETED: "deleted" }[c.op] || c.op, { ADDED: "add", DELETED: "del" }[c.op]),
-				h("td", { role: "gridcell", class: "n", dir: "auto" }, h("a", { href: this.hooks.href({ object: { type: c.type, ns: c.ns || "", name: c.name, uid: c.uid }, tab: "" }), title: c.name }, c.ns ? c.ns + "/" + c.name : c.name)), td(c.by || "", "dim"), td((c.inferred ? "found by comparing. " : "") + (c.what || "")));
+				h("td", { role: "gridcell", class: "n", dir: "auto" }, h("a", { href: of(""), title: c.name }, c.ns ? c.ns + "/" + c.name : c.name)), td(c.by || "", "dim"), h("td", { role: "gridcell", dir: "auto", title: c.what || null }, c.inferred ? "found by comparing. " : "", c.what ? h("a", { href: of("history", c.pos), title: "Show this state" }, c.what) : ""));
 		}
 		this.made.set(c.pos, tr);
 		return tr;

@@ -15,8 +15,11 @@ export class Sheet {
 		this.newest = {};         // part: the turn from which on an answer is taken
 	}
 
-	// show opens an object, or follows a change of its tab or time.
-	show(o, tab, at) {
+	// show opens an object, or follows a change of its tab or time. pos is the state that was
+	// come for.
+	show(o, tab, at, pos) {
+		if (pos !== this.pos) this.found = 0;
+		this.pos = pos;
 		const id = JSON.stringify([o.type, o.ns, o.name, o.uid || "", at || 0]);
 		const other = id !== this.id;
 		this.tab = tab || "summary";
@@ -197,6 +200,8 @@ export class Sheet {
 		this.body.setAttribute("aria-labelledby", "tab-" + this.tab);
 		this.drawnTab = this.tab;
 		this.body.scrollTop = top;
+		const here = this.found !== this.pos && this.body.querySelector("li.here");
+		if (here) { this.found = this.pos; here.scrollIntoView({ block: "nearest" }); }
 		if (focused) this.body.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
 	}
 
@@ -231,21 +236,26 @@ export class Sheet {
 	}
 
 	recent() {
-		const states = this.data.history?.states?.filter(x => !this.at || (x.at || x.from) <= this.at).slice(0, 3);
+		const states = this.before(this.data.history?.states || []).slice(0, 3);
 		if (!states?.length) return null;
 		return [h("h2", {}, "Last changes"), h("ol", { class: "story" }, states.map(x => this.state(x.changes?.length > 4 ? { ...x, changes: x.changes.slice(0, 4), more: (x.more || 0) + x.changes.length - 4 } : x, false))), button("Whole history", () => this.hooks.go({ tab: "history" }))];
 	}
 
+	// before leaves out what is later than the moment that is shown.
+	before(states) { return states.filter(x => !this.at || (x.at || x.from) <= this.at); }
+
 	history() {
 		if (this.compare?.b) return this.difference();
 		return this.part("history", d => {
-			const items = [...d.states.map(x => [x.at || x.to, this.state(x, true)])];
+			const states = this.before(d.states), later = d.states.length - states.length;
+			const items = [...states.map(x => [x.at || x.to, this.state(x, true)])];
 			for (const e of this.data.events?.events || []) items.push([e.at, this.event(e)]);
 			items.sort((a, b) => b[0] - a[0]);
 			const from = d.from || this.hooks.from();
 			return [
 				h("div", { class: "tools" }, h("span", {}, this.compare ? "Choose the state to compare with." : "Choose two states to compare them."), this.compare ? button("Cancel", () => { this.compare = null; this.draw(); }) : null),
-				d.states.length || items.length ? null : sheet("", "No change was seen", ["Changes of this object appear here from now on."]),
+				later ? h("div", { class: "tools" }, h("span", {}, plural(later, "later state")), button("Show all, and return to live", () => this.hooks.go({ at: 0 }))) : null,
+				items.length ? null : sheet("", "No change was seen", ["Changes of this object appear here from now on."]),
 				h("ol", { class: "story" }, items.map(x => x[1]),
 					h("li", { class: "begin" }, h("p", { class: "quiet" }, d.dropped ? `${plural(d.dropped, "older state")} dropped by the budget. ` : "", from ? ["No state before ", when(from, this.hooks.now()), " is kept."] : ""))),
 			];
@@ -259,7 +269,8 @@ export class Sheet {
 		}
 		const title = x.headline || { ADDED: x.first ? "First seen" : "Created", DELETED: "Deleted", MODIFIED: "Changed" }[x.op] || x.op;
 		const picked = this.compare?.a === x.pos;
-		return h("li", { class: { ADDED: "added", DELETED: "deleted" }[x.op] || "", "data-pos": x.pos },
+		const here = tools && x.pos === this.pos;
+		return h("li", { class: (({ ADDED: "added", DELETED: "deleted" })[x.op] || "") + (here ? " here" : ""), "aria-current": here ? "true" : null, "data-pos": x.pos },
 			h("div", { class: "head-line" }, h("b", { dir: "auto" }, title), tools ? h("span", { class: "pick" },
 				h("button", { type: "button", "data-focus": "v" + x.pos, onclick: () => { this.choose(x); this.hooks.go({ tab: "yaml" }); } }, "YAML"),
 				h("button", { type: "button", "data-focus": "c" + x.pos, "aria-pressed": String(picked), onclick: () => this.pick(x.pos) }, picked ? "chosen" : "compare")) : null),
@@ -268,7 +279,7 @@ export class Sheet {
 	}
 
 	event(e) {
-		return h("li", { class: "event" }, h("time", {}, clock(e.at) + " Event "), h("p", { dir: "auto" }, h("b", { class: e.type === "Warning" ? "bad" : "" }, e.reason), " ", e.message, e.count > 1 ? ` (${number(e.count)} times)` : ""));
+		return h("li", { class: "event" }, h("time", {}, clock(e.at) + " Event "), h("p", { dir: "auto" }, h("b", { class: e.type === "Warning" ? "bad" : "" }, e.reason), " ", e.message, e.count > 1 ? ` (${number(e.count)} times)` : "", e.gone ? ", expired" : ""));
 	}
 
 	pick(pos) {
@@ -321,7 +332,7 @@ export class Sheet {
 		return this.part("events", d => [
 			d.state && !["live", "loading"].includes(d.state) ? h("p", { class: "note" }, d.reason || d.state) : null,
 			d.events.length ? h("table", { class: "facts" }, d.events.map(e => h("tr", {},
-				h("td", { dir: "auto" }, h("b", { class: e.type === "Warning" ? "bad" : "" }, e.reason), e.count > 1 ? ` × ${number(e.count)}` : "", h("div", {}, e.message), h("div", { class: "quiet" }, e.from || "")),
+				h("td", { dir: "auto" }, h("b", { class: e.type === "Warning" ? "bad" : "" }, e.reason), e.count > 1 ? ` × ${number(e.count)}` : "", h("div", {}, e.message), h("div", { class: "quiet" }, [e.from, e.gone ? "expired at " + clock(e.gone) : ""].filter(Boolean).join(", "))),
 				h("td", { class: "when" }, age(now - e.at))))) : sheet("", d.state === "loading" ? "Events are loading" : "No events", [this.at ? "There was none at this moment, as far as history knows." : "The cluster keeps events for an hour, unless it is set otherwise."]),
 		], "its events");
 	}

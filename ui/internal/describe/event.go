@@ -16,6 +16,7 @@ type Event struct {
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
 	From    string `json:"from,omitempty"`
+	Gone    int64  `json:"gone,omitempty"` // when it was deleted
 }
 
 // EventOf reads an Event, and reports whether it is about an object of a kind.
@@ -58,7 +59,7 @@ func EventOf(text, kind, name, uid string) (Event, bool) {
 	if from == "" {
 		from = e.Reporting
 	}
-	return Event{millis(at), millis(first), max(e.Count, e.Series.Count, 1), e.Type, e.Reason, printable.Cut(e.Message, 4<<10), from}, true
+	return Event{millis(at), millis(first), max(e.Count, e.Series.Count, 1), e.Type, e.Reason, printable.Cut(e.Message, 4<<10), from, 0}, true
 }
 
 func millis(t time.Time) int64 {

@@ -16,11 +16,12 @@ import (
 
 // Row is an object with its cells.
 type Row struct {
-	Object  codec.Raw // without managed fields
-	Created time.Time
-	Labels  string // a=b,c=d
-	Managed []managed.Entry
-	Cells   []string // as they are printed; nil = there are none
+	Object     codec.Raw // without managed fields
+	Created    time.Time
+	Generation int64  // grows with what is wanted of the object; 0 = it has none
+	Labels     string // a=b,c=d
+	Managed    []managed.Entry
+	Cells      []string // as they are printed; nil = there are none
 }
 
 // MaxCells is how many cells of a row are kept.
@@ -68,9 +69,10 @@ type object struct {
 
 type head struct {
 	Metadata struct {
-		Created time.Time         `json:"creationTimestamp"`
-		Labels  map[string]string `json:"labels"`
-		Managed []managed.Entry   `json:"managedFields"`
+		Created    time.Time         `json:"creationTimestamp"`
+		Generation int64             `json:"generation"`
+		Labels     map[string]string `json:"labels"`
+		Managed    []managed.Entry   `json:"managedFields"`
 	} `json:"metadata"`
 }
 
@@ -83,7 +85,7 @@ func (o *object) UnmarshalJSON(b []byte) (err error) {
 
 func (o *object) row() Row {
 	m := o.head.Metadata
-	return Row{Object: o.raw, Created: m.Created, Labels: labelText(m.Labels), Managed: m.Managed}
+	return Row{Object: o.raw, Created: m.Created, Generation: m.Generation, Labels: labelText(m.Labels), Managed: m.Managed}
 }
 
 func labelText(labels map[string]string) string {
