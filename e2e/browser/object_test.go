@@ -96,6 +96,45 @@ func TestActivityListsChanges(t *testing.T) {
 	p.sound()
 }
 
+// TestAChangeLeadsToItsState in the history, however many came after it.
+func TestAChangeLeadsToItsState(t *testing.T) {
+	w := start(t)
+	p := w.open("type=activity", look{})
+	w.pod("web", "Pending", 0)
+	w.pod("web", "Failed", 0)
+	p.shows("#rows", "Pending → Failed")
+	for i := range 30 {
+		w.pod("web", "Running", i)
+	}
+	p.shows("#rows", "→ 29")
+	p.js("[...document.querySelectorAll('#rows td:last-child a')].find(a => a.innerText.includes('Pending → Failed')).click(), 1", nil)
+	p.shows(".story li.here", "phase: Pending → Failed")
+	p.until("(r => r.top >= 0 && r.bottom <= innerHeight)(document.querySelector('.story li.here').getBoundingClientRect())")
+	p.shot("activity-state")
+	p.sound()
+}
+
+// TestHistoryOfAMoment has no state that is later, and says how many there are.
+func TestHistoryOfAMoment(t *testing.T) {
+	w := start(t)
+	w.pod("web", "Pending", 0)
+	p := w.open("type=pods&object=pods/shop/web&tab=history", look{})
+	p.until("document.querySelectorAll('.story li[data-pos]').length === 1")
+	p.js("window.then = Date.now(), 1", nil)
+	time.Sleep(20 * time.Millisecond) // states have times of milliseconds
+	w.pod("web", "Running", 1)
+	w.pod("web", "Failed", 2)
+	p.until("document.querySelectorAll('.story li[data-pos]').length === 3")
+	p.js("location.hash += '&at=' + window.then, 1", nil)
+	p.shows("#object", "2 later states")
+	p.until("document.querySelectorAll('.story li[data-pos]').length === 1")
+	p.until("![...document.querySelectorAll('#types small')].some(e => e.innerText)")
+	p.shot("history-moment")
+	p.js("[...document.querySelectorAll('#object button')].find(b => b.innerText.includes('return to live')).click(), 1", nil)
+	p.until("document.querySelectorAll('.story li[data-pos]').length === 3")
+	p.sound()
+}
+
 // TestTreeShowsOwners from the top, and leads to them.
 func TestTreeShowsOwners(t *testing.T) {
 	w := start(t)
