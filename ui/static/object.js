@@ -184,7 +184,7 @@ export class Sheet {
 			const b = $("tab-" + id), yes = id === this.tab;
 			b.setAttribute("aria-selected", yes);
 			b.tabIndex = yes ? 0 : -1;
-			const count = id === "events" && events ? events.length : id === "history" && this.data.history?.states ? this.data.history.states.length : 0;
+			const count = id === "events" && events ? events.length : id === "history" && this.data.history?.states ? this.before(this.data.history.states).length : 0;
 			put(b, name, count ? h("small", {}, " " + number(count)) : "");
 		}
 		const about = [o.ns ? `${this.kind()} in ${o.ns}` : this.kind()];
@@ -269,7 +269,7 @@ export class Sheet {
 		}
 		const title = x.headline || { ADDED: x.first ? "First seen" : "Created", DELETED: "Deleted", MODIFIED: "Changed" }[x.op] || x.op;
 		const picked = this.compare?.a === x.pos;
-		const here = tools && x.pos === this.pos;
+		const here = tools && this.pos && x.pos === this.pos;
 		return h("li", { class: (({ ADDED: "added", DELETED: "deleted" })[x.op] || "") + (here ? " here" : ""), "aria-current": here ? "true" : null, "data-pos": x.pos },
 			h("div", { class: "head-line" }, h("b", { dir: "auto" }, title), tools ? h("span", { class: "pick" },
 				h("button", { type: "button", "data-focus": "v" + x.pos, onclick: () => { this.choose(x); this.hooks.go({ tab: "yaml" }); } }, "YAML"),
