@@ -37,25 +37,29 @@ func TestREADMEShowsCodeThatRuns(t *testing.T) {
 	}
 }
 
-// TestFirstOperatorShowsCodeThatRuns: blocks of Go in docs/first-operator.md stand in an
-// example, whose tests run it.
-func TestFirstOperatorShowsCodeThatRuns(t *testing.T) {
-	var texts []string
-	for _, name := range []string{"docs/first-operator.md", "examples/greeting/main.go", "examples/greeting/greeting_test.go"} {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
+// TestGuidesShowCodeThatRuns: blocks of Go in the guides for operators stand in an example,
+// whose tests run it.
+func TestGuidesShowCodeThatRuns(t *testing.T) {
+	read := func(names ...string) (all string) {
+		for _, name := range names {
+			b, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all += string(b)
 		}
-		texts = append(texts, string(b))
+		return all
 	}
-	blocks := strings.Split(texts[0], "```go\n")[1:]
-	if len(blocks) < 7 {
-		t.Errorf("%d blocks of Go, want at least 7", len(blocks))
-	}
-	for _, block := range blocks {
-		code, _, _ := strings.Cut(block, "```")
-		if !strings.Contains(texts[1], code) && !strings.Contains(texts[2], code) {
-			t.Errorf("examples/greeting does not have the block\n%s", code)
+	code := read("examples/greeting/main.go", "examples/greeting/greeting_test.go", "examples/greeting/cluster_test.go")
+	for page, least := range map[string]int{"docs/first-operator.md": 6, "docs/testing-an-operator.md": 4} {
+		blocks := strings.Split(read(page), "```go\n")[1:]
+		if len(blocks) < least {
+			t.Errorf("%s: %d blocks of Go, want at least %d", page, len(blocks), least)
+		}
+		for _, block := range blocks {
+			if block, _, _ = strings.Cut(block, "```"); !strings.Contains(code, block) {
+				t.Errorf("%s: examples/greeting does not have the block\n%s", page, block)
+			}
 		}
 	}
 }
