@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -57,16 +58,16 @@ func lists() []Scenario {
 		},
 		{
 			Name: "list/page-expired", Layer: "semantics", Limit: 75 * time.Second, objects: many,
-			Summary: "The second page is answered 410, with a token to go on inconsistently.",
+			Summary: "The second page is answered 410, with a token to go on inconsistently. Meanwhile an object of the first page was deleted.",
 			Correct: "Goes on with that token and watches from the first page's revision, or lists again.",
-			before:  []step{noStreams, uncached, on(pages, faults.ExpireContinue(), 1)},
+			before:  []step{noStreams, uncached, removing(pages, faults.ExpireContinue())},
 			steps:   []step{paged, follows(40 * time.Second), proof()},
 		},
 		{
 			Name: "list/page-expired-for-good", Layer: "semantics", Limit: 75 * time.Second, objects: many,
-			Summary: "The second page is answered 410, without a token.",
-			Correct: "Lists again, to the end.",
-			before:  []step{noStreams, uncached, on(pages, faults.ExpireContinueForGood(), 1)},
+			Summary: "The second page is answered 410, without a token. Meanwhile an object of the first page was deleted.",
+			Correct: "Lists again, to the end, and keeps nothing of the first page.",
+			before:  []step{noStreams, uncached, removing(pages, faults.ExpireContinueForGood())},
 			steps:   []step{paged, follows(40 * time.Second), proof()},
 		},
 		{
@@ -90,6 +91,17 @@ func lists() []Scenario {
 			before:  []step{noStreams, uncached, on(pages, faults.ShiftRevision(3), 0)},
 			steps:   []step{paged, follows(40 * time.Second)},
 		},
+	}
+}
+
+// removing is on for one request, before which the first object of the collection is
+// deleted.
+func removing(m apitest.Match, h http.HandlerFunc) step {
+	return func(ctx context.Context, s *stage) error {
+		return on(m, func(w http.ResponseWriter, r *http.Request) {
+			s.remove("object-0000")
+			h(w, r)
+		}, 1)(ctx, s)
 	}
 }
 

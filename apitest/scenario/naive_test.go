@@ -8,11 +8,13 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/listwatch/listwatch/apitest/scenario"
@@ -36,6 +38,7 @@ type naive struct {
 	samePages  bool // after an expired page it begins again, in pages
 	itemRev    bool // it takes the first resourceVersion of a list
 	lastRev    bool // it takes the revision of the last page
+	keeps      bool // it reports what it read of a list that it gave up
 	unmarked   bool // it does not ask for bookmarks
 	goesBack   bool // it follows a bookmark back
 	chunks     bool // it takes each read for one event
@@ -65,6 +68,7 @@ type naiveRun struct {
 	url   string
 	rv    string
 	paged bool
+	say   func(lines string) // reports
 }
 
 func (n naive) follow(ctx context.Context, run *scenario.Run) {
@@ -76,6 +80,11 @@ func (n naive) follow(ctx context.Context, run *scenario.Run) {
 	}
 	defer transport.CloseIdleConnections()
 	r := &naiveRun{naive: n, ctx: ctx, http: &http.Client{Transport: transport}, url: run.URL + kube.ConfigMaps.Path(""), paged: true}
+	r.say = func(lines string) {
+		if err := run.Report(strings.NewReader(lines)); err != nil {
+			panic(err)
+		}
+	}
 	pause := n.pause
 	if pause == 0 {
 		pause = time.Second
@@ -170,9 +179,17 @@ func (r *naiveRun) readList() error {
 		resp.Body.Close()
 		var list struct {
 			Metadata struct{ ResourceVersion, Continue string }
+			Items    []struct {
+				Metadata struct{ Namespace, Name, ResourceVersion string }
+			}
 		}
 		if err == nil {
 			err = json.Unmarshal(body, &list)
+		}
+		for _, o := range list.Items {
+			if r.keeps {
+				r.say(fmt.Sprintf("set %s/%s %s", o.Metadata.Namespace, o.Metadata.Name, o.Metadata.ResourceVersion))
+			}
 		}
 		if r.trusting || r.itemRev {
 			if m := anyRevision.FindSubmatch(body); m != nil {
@@ -260,8 +277,9 @@ func (r *naiveRun) take(event []byte) error {
 			Code     int
 			Reason   string
 			Metadata struct {
-				ResourceVersion string
-				Labels          map[string]string
+				Namespace, Name, ResourceVersion string
+
+				Labels map[string]string
 			}
 		}
 	}
@@ -281,6 +299,11 @@ func (r *naiveRun) take(event []byte) error {
 	rv := kube.Revision(ev.Object.Metadata.ResourceVersion)
 	if rv == "" {
 		return errors.New("no object")
+	}
+	if name := ev.Object.Metadata.Namespace + "/" + ev.Object.Metadata.Name; r.keeps && ev.Type == "DELETED" {
+		r.say("del " + name)
+	} else if r.keeps && ev.Type != "BOOKMARK" {
+		r.say("set " + name + " " + string(rv))
 	}
 	if ev.Type == "BOOKMARK" && r.goesBack || !kube.Revision(r.rv).Newer(rv) {
 		r.rv = string(rv)

@@ -155,7 +155,7 @@ func mistakes() map[string]naive {
 		"frame/null-object": stops, "frame/deep": stops, "frame/poison": stops, "frame/garbage-again": hammers,
 
 		"list/truncated": {trusting: true}, "list/truncated-gzip": {trusting: true}, "list/metadata-last": {itemRev: true},
-		"list/empty-page": {firstPage: true}, "list/page-expired": {firstPage: true}, "list/page-expired-for-good": stops,
+		"list/empty-page": {firstPage: true}, "list/page-expired": {keeps: true}, "list/page-expired-for-good": {keeps: true},
 		"list/pages-expire-always": {samePages: true}, "list/compacted": {firstPage: true}, "list/revision-moves": {lastRev: true},
 
 		"stream/refused": streams, "stream/no-mark": streams, "stream/ignored": streams, "stream/broken": streams,
