@@ -3,6 +3,7 @@ package schema
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 
 	"github.com/listwatch/listwatch/kube"
@@ -41,7 +42,25 @@ func mergeJSON(original, patch map[string]any) {
 			mergeJSON(fresh, p)
 			original[name] = fresh
 		default:
+			if !wasMap { // kube-apiserver stores a list in place of an object as it is
+				pruneNulls(e)
+			}
 			original[name] = e
+		}
+	}
+}
+
+// pruneNulls removes the members of v that are null, at any depth. Elements of lists stay.
+func pruneNulls(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		maps.DeleteFunc(v, func(_ string, e any) bool { return e == nil })
+		for _, e := range v {
+			pruneNulls(e)
+		}
+	case []any:
+		for _, e := range v {
+			pruneNulls(e)
 		}
 	}
 }

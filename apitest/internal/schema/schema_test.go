@@ -336,3 +336,21 @@ func TestHostileSizes(t *testing.T) {
 		t.Errorf("%d causes, want the limit of 1000", len(causes))
 	}
 }
+
+// TestMergePatchDropsNullsInLists: the responses of kube-apiserver.
+func TestMergePatchDropsNullsInLists(t *testing.T) {
+	for _, c := range []struct{ patch, want string }{
+		{`{"l":[{"a":null,"b":1}]}`, `{"l":[{"b":1}],"o":{"x":1}}`},
+		{`{"new":[null,[null,{"a":{"b":null}}]]}`, `{"l":[1],"new":[null,[null,{"a":{}}]],"o":{"x":1}}`},
+		{`{"o":{"y":[{"a":null}]}}`, `{"l":[1],"o":{"x":1,"y":[{}]}}`},
+		{`{"o":[{"a":null}]}`, `{"l":[1],"o":[{"a":null}]}`},
+	} {
+		merged, err := schema.MergePatch(map[string]any{"l": []any{1}, "o": map[string]any{"x": 1}}, []byte(c.patch))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, err := json.Marshal(merged); err != nil || string(b) != c.want {
+			t.Errorf("%s: %s, want %s (%v)", c.patch, b, c.want, err)
+		}
+	}
+}
