@@ -18,6 +18,7 @@ func appsKinds() []Kind {
 			Info: object.Info{Resource: kube.DaemonSets, ShortNames: []string{"ds"}, Categories: []string{"all"}, Status: true},
 			Defaults: func(d *rules.Defaults, o map[string]any) {
 				fillDaemonSet(d, d.Object(o, "spec"))
+				fillStatus(d, o, "updatedNumberScheduled", "numberAvailable", "numberUnavailable")
 			},
 			Validate: func(r *rules.Refusals, o, old map[string]any) {
 				spec, was := rules.ObjectAt(o, "spec"), rules.ObjectAt(old, "spec")
@@ -32,6 +33,7 @@ func appsKinds() []Kind {
 			Info: object.Info{Resource: kube.Deployments, Scale: workloadScale(), ShortNames: []string{"deploy"}, Categories: []string{"all"}, Status: true},
 			Defaults: func(d *rules.Defaults, o map[string]any) {
 				fillDeployment(d, d.Object(o, "spec"))
+				fillStatus(d, o, "replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas")
 			},
 			Validate: func(r *rules.Refusals, o, old map[string]any) {
 				spec, was := rules.ObjectAt(o, "spec"), rules.ObjectAt(old, "spec")
@@ -46,6 +48,7 @@ func appsKinds() []Kind {
 			Info: object.Info{Resource: kube.ReplicaSets, Scale: workloadScale(), ShortNames: []string{"rs"}, Categories: []string{"all"}, Status: true, Fields: []string{"status.replicas"}},
 			Defaults: func(d *rules.Defaults, o map[string]any) {
 				fillReplicaSet(d, d.Object(o, "spec"))
+				fillStatus(d, o, "fullyLabeledReplicas", "readyReplicas", "availableReplicas")
 			},
 			Validate: func(r *rules.Refusals, o, old map[string]any) {
 				spec, was := rules.ObjectAt(o, "spec"), rules.ObjectAt(old, "spec")
@@ -60,6 +63,7 @@ func appsKinds() []Kind {
 			Info: object.Info{Resource: kube.StatefulSets, Scale: workloadScale(), ShortNames: []string{"sts"}, Categories: []string{"all"}, Status: true},
 			Defaults: func(d *rules.Defaults, o map[string]any) {
 				fillStatefulSet(d, d.Object(o, "spec"))
+				fillStatus(d, o, "readyReplicas", "currentReplicas", "updatedReplicas", "currentRevision", "updateRevision")
 			},
 			Validate: func(r *rules.Refusals, o, old map[string]any) {
 				spec, was := rules.ObjectAt(o, "spec"), rules.ObjectAt(old, "spec")
@@ -87,6 +91,15 @@ func appsKinds() []Kind {
 			Printer: revisionPrinter,
 		},
 	}
+}
+
+// fillStatus drops what Go omits of a status: names, observedGeneration, and the texts of
+// conditions.
+func fillStatus(d *rules.Defaults, o map[string]any, names ...string) {
+	status := rules.ObjectAt(o, "status")
+	d.Drop(status, "observedGeneration")
+	d.Drop(status, names...)
+	d.DropIn(status, "conditions", "reason", "message")
 }
 
 func fillDeployment(d *rules.Defaults, spec map[string]any) {

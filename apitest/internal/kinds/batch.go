@@ -35,6 +35,7 @@ func batchKinds() []Kind {
 			Info: object.Info{Resource: kube.Jobs, Categories: []string{"all"}, Status: true, Fields: []string{"status.successful"}},
 			Defaults: func(d *rules.Defaults, o map[string]any) {
 				fillJob(d, o, d.Object(o, "spec"))
+				fillStatus(d, o, "active", "succeeded", "failed", "completedIndexes")
 			},
 			Validate: func(r *rules.Refusals, o, old map[string]any) {
 				spec, was := rules.ObjectAt(o, "spec"), rules.ObjectAt(old, "spec")

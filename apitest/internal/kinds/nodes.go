@@ -58,6 +58,7 @@ func fillNode(d *rules.Defaults, o map[string]any) {
 		d.Put(spec, "podCIDRs", []any{cidr})
 	}
 	status := d.Object(o, "status")
+	d.DropIn(status, "conditions", "reason", "message")
 	d.Quantities(status, "capacity")
 	if c := rules.ObjectAt(status, "capacity"); c != nil {
 		d.Set(status, "allocatable", schema.Copy(c))

@@ -121,12 +121,33 @@ func pullPolicy(image string) string {
 // imageName is a regular expression of images, near enough.
 var imageName = regexp.MustCompile(`^[a-zA-Z0-9][-a-zA-Z0-9._:/@\[\]]*$`)
 
-// FillStatus fills in the members that the statuses of containers always have.
+// FillStatus fills in the members that the statuses of containers always have, makes podIP
+// and podIPs agree, and drops what Go omits.
 func FillStatus(d *rules.Defaults, status map[string]any) {
+	d.Drop(status, "observedGeneration", "phase", "message", "reason", "nominatedNodeName", "hostIP", "podIP", "qosClass")
+	d.DropIn(status, "conditions", "observedGeneration", "reason", "message")
+	ip, first := rules.TextAt(status, "podIP"), ""
+	for of := range rules.ObjectsAt(status, "podIPs") {
+		first = rules.TextAt(of, "ip")
+		break
+	}
+	switch {
+	case ip != "" && ip != first:
+		d.Put(status, "podIPs", []any{map[string]any{"ip": ip}})
+	case first != "" && ip == "":
+		d.Put(status, "podIP", first)
+	}
 	for _, name := range [...]string{"containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"} {
 		for s := range rules.ObjectsAt(status, name) {
 			d.Object(s, "state")
 			d.Object(s, "lastState")
+			for _, in := range [...]string{"state", "lastState"} {
+				if of := rules.ObjectAt(s, in); of != nil {
+					d.Drop(rules.ObjectAt(of, "waiting"), "reason", "message")
+					d.Drop(rules.ObjectAt(of, "terminated"), "signal", "reason", "message", "containerID")
+				}
+			}
+			d.Drop(s, "containerID")
 			d.Set(s, "name", "")
 			d.Set(s, "image", "")
 			d.Set(s, "imageID", "")
