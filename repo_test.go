@@ -45,6 +45,7 @@ var floors = map[string]float64{
 	"apitest/internal/object":    1.2,
 	"apitest/internal/rules":     1.4,
 	"apitest/internal/backlog":   0,
+	"apitest/internal/merge":     0,
 	"apitest/internal/columns":   1.3,
 	"apitest/internal/kinds":     1.5,
 	"apitest/internal/wire":      1.3,

@@ -3,9 +3,9 @@ package schema
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 
+	"github.com/listwatch/listwatch/apitest/internal/merge"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -24,45 +24,8 @@ func MergePatch(original map[string]any, patch []byte) (map[string]any, error) {
 	if merged == nil {
 		merged = map[string]any{}
 	}
-	mergeJSON(merged, p)
+	merge.JSON(merged, p)
 	return merged, nil
-}
-
-func mergeJSON(original, patch map[string]any) {
-	for name, e := range patch {
-		p, isMap := e.(map[string]any)
-		old, wasMap := original[name].(map[string]any)
-		switch {
-		case e == nil:
-			delete(original, name)
-		case isMap && wasMap:
-			mergeJSON(old, p)
-		case isMap:
-			fresh := map[string]any{}
-			mergeJSON(fresh, p)
-			original[name] = fresh
-		default:
-			if !wasMap { // kube-apiserver stores a list in place of an object as it is
-				pruneNulls(e)
-			}
-			original[name] = e
-		}
-	}
-}
-
-// pruneNulls removes the members of v that are null, at any depth. Elements of lists stay.
-func pruneNulls(v any) {
-	switch v := v.(type) {
-	case map[string]any:
-		maps.DeleteFunc(v, func(_ string, e any) bool { return e == nil })
-		for _, e := range v {
-			pruneNulls(e)
-		}
-	case []any:
-		for _, e := range v {
-			pruneNulls(e)
-		}
-	}
 }
 
 var (

@@ -1,0 +1,43 @@
+// Package merge merges JSON (RFC 7396).
+package merge
+
+import "maps"
+
+// JSON merges patch into original, as kube-apiserver does. original shares values with patch
+// afterwards.
+func JSON(original, patch map[string]any) {
+	for name, e := range patch {
+		p, isMap := e.(map[string]any)
+		old, wasMap := original[name].(map[string]any)
+		switch {
+		case e == nil:
+			delete(original, name)
+		case isMap && wasMap:
+			JSON(old, p)
+		case isMap:
+			fresh := map[string]any{}
+			JSON(fresh, p)
+			original[name] = fresh
+		default:
+			if !wasMap { // kube-apiserver stores a list in place of an object as it is
+				pruneNulls(e)
+			}
+			original[name] = e
+		}
+	}
+}
+
+// pruneNulls removes the members of v that are null, at any depth. Elements of lists stay.
+func pruneNulls(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		maps.DeleteFunc(v, func(_ string, e any) bool { return e == nil })
+		for _, e := range v {
+			pruneNulls(e)
+		}
+	case []any:
+		for _, e := range v {
+			pruneNulls(e)
+		}
+	}
+}
