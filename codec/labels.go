@@ -7,11 +7,12 @@ import (
 )
 
 // This file reads single members of a Raw without decoding it. It relies on ParseRaw:
-// the JSON is valid and has no white space. If a member occurs twice, which no API
-// server sends, the first one counts.
+// the JSON is valid and has no white space.
 
 // Text returns the string, number or bool at a path of members; it does not look into
-// arrays. It does not allocate, unless a name or the string has escapes:
+// arrays. If a member occurs twice, which no API server sends, the first one counts, as
+// for labels and owner references, and unlike Decode. It does not allocate, unless a name
+// or the string has escapes:
 //
 //	node, ok := pod.Text("spec", "nodeName")
 func (r Raw) Text(path ...string) (string, bool) {
