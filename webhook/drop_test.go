@@ -1,7 +1,10 @@
 package webhook
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,6 +71,68 @@ func TestAddedWebhooksAreKept(t *testing.T) {
 			if n := len(s.webhooks()); n != 3 {
 				t.Fatalf("%d webhooks, want 3", n)
 			}
+		}
+	})
+}
+
+// TestMovedWebhooksAreRemoved: a program with fewer webhooks is reached elsewhere. The
+// API server refuses what an apply would leave of the dropped ones.
+func TestMovedWebhooksAreRemoved(t *testing.T) {
+	for name, move := range map[string]func(*Options){
+		"service": func(o *Options) { o.Service = kube.Key{Namespace: "shop", Name: "others"} },
+		"url":     func(o *Options) { o.URL = "https://other:9443" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, Options{Install: true, Lifetime: 3 * time.Hour}, func(s *stage) {
+				s.start(0)
+				s.pass(130 * time.Minute)
+				s.kill(0)
+				move(&s.options)
+				s.startWith(0, func(server *Server) { Validate(server, widgets, Rule{}, accept) })
+				s.pass(2 * time.Minute)
+				if got, want := s.webhooks(), []string{"validate.widgets.example.com"}; !slices.Equal(got, want) {
+					t.Errorf("got %q, want %q", got, want)
+				}
+			})
+		})
+	}
+}
+
+// TestAllWebhooksAreRemoved: of a program that has none any more.
+func TestAllWebhooksAreRemoved(t *testing.T) {
+	play(t, Options{Install: true}, func(s *stage) {
+		s.start(0)
+		s.pass(time.Minute)
+		s.kill(0)
+		s.startWith(0, func(*Server) {})
+		s.pass(2 * time.Minute)
+		if got := s.webhooks(); len(got) > 0 {
+			t.Errorf("%q are left", got)
+		}
+		if strings.Contains(s.log.String(), "API servers do not call") {
+			t.Error("a webhook that nobody has is missed")
+		}
+	})
+}
+
+// TestDroppedWebhooksWithFiles: the program does not make the certificates.
+func TestDroppedWebhooksWithFiles(t *testing.T) {
+	dir := t.TempDir()
+	o := Options{Install: true, CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key")}
+	play(t, o, func(s *stage) {
+		p := mustIssue(t, time.Now(), time.Hour, host)
+		for file, b := range map[string][]byte{o.CertFile: p.certPEM, o.KeyFile: p.keyPEM} {
+			if err := os.WriteFile(file, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.start(0)
+		s.pass(time.Minute)
+		s.kill(0)
+		s.startWith(0, func(server *Server) { Validate(server, kube.ConfigMaps, Rule{}, accept) })
+		s.pass(2 * time.Minute)
+		if got, want := s.webhooks(), []string{"validate.configmaps.core"}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	})
 }

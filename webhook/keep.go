@@ -94,7 +94,7 @@ func (k *keeper) note(err error) {
 // for another round soon, to see the result.
 func (k *keeper) round(ctx context.Context) (again bool, err error) {
 	if k.s.options.CertFile != "" {
-		return false, k.files(ctx)
+		return k.files(ctx)
 	}
 	now := k.s.clock()
 	seen, unread := bundle{}, error(nil)
@@ -303,30 +303,45 @@ func (s *Server) isReady() bool {
 }
 
 // files reads the pair of Options.CertFile and KeyFile, and applies the configurations
-// without a CA.
-func (k *keeper) files(ctx context.Context) error {
+// without a CA. again asks for another round soon.
+func (k *keeper) files(ctx context.Context) (again bool, err error) {
 	o := k.s.options
 	cert, err := disk.ReadFile(o.CertFile, maxPEM)
 	if err != nil {
-		return fmt.Errorf("read the certificate: %w", err)
+		return false, fmt.Errorf("read the certificate: %w", err)
 	}
 	key, err := disk.ReadFile(o.KeyFile, maxPEM)
 	if err != nil {
-		return fmt.Errorf("read the key of the certificate: %w", err)
+		return false, fmt.Errorf("read the key of the certificate: %w", err)
 	}
 	p, err := parseFiles(cert, key)
 	if err != nil {
-		return fmt.Errorf("files %s and %s: %w", o.CertFile, o.KeyFile, err)
+		return false, fmt.Errorf("files %s and %s: %w", o.CertFile, o.KeyFile, err)
 	}
 	k.s.serve(p, nil, false)
-	for t, install := range k.install {
-		if !install {
+	if !o.Install {
+		return false, nil
+	}
+	for _, t := range k.targets {
+		if t.hooks == nil {
 			continue
 		}
-		if err := k.s.apply(ctx, t, nil, true); err != nil {
-			return err
+		if failure := t.read(ctx, k.s); failure != nil {
+			err = errors.Join(err, failure)
+			continue
 		}
-		delete(k.install, t)
+		switch {
+		case len(t.former) > 0:
+			again, err = true, errors.Join(err, k.s.removeFormer(ctx, t))
+		case k.install[t]:
+			failure := k.s.apply(ctx, t, nil, true)
+			if err = errors.Join(err, failure); failure == nil {
+				delete(k.install, t)
+			}
+		}
 	}
-	return nil
+	if err != nil {
+		return raced(err)
+	}
+	return again, nil
 }

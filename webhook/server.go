@@ -45,8 +45,9 @@ type Options struct {
 
 	// Install makes Run apply the webhook configurations. By default they are applied by
 	// somebody else, see [Server.Manifests], and Run writes the CA into them. With Install
-	// it also removes the webhooks that a former program had at the same Service or URL,
-	// and this one has not: API servers would refuse requests because of them.
+	// it also removes the webhooks that a former program installed by the same Name, or had
+	// at the same Service or URL, and this one has not: API servers would refuse requests
+	// because of them.
 	Install bool
 
 	// Lifetime is how long a certificate is valid; after two thirds of it there is a new
@@ -346,11 +347,11 @@ func (o *Options) clientConfig(path string) map[string]any {
 	return map[string]any{"service": map[string]any{"namespace": o.Service.Namespace, "name": o.Service.Name, "port": o.ServicePort, "path": path}}
 }
 
-// list returns the hooks of some kinds.
+// list returns the hooks of some kinds, never nil.
 func (s *Server) list(kinds ...kind) []*hook {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(s.hooks), func(h *hook) bool { return !slices.Contains(kinds, h.kind) })
+	return slices.DeleteFunc(append([]*hook{}, s.hooks...), func(h *hook) bool { return !slices.Contains(kinds, h.kind) })
 }
 
 // eachTrace calls f for each trace.

@@ -30,7 +30,7 @@ type target struct {
 	resource kube.Resource
 	key      kube.Key
 	hooks    []*hook         // of a configuration; empty = a former program may have had some
-	dropped  map[string]bool // webhooks of a former program, by name: at first, they led to this server; nil = not read yet
+	dropped  map[string]bool // webhooks of a former program, by name: at first, they led to this server, or it had applied them; nil = not read yet
 
 	// As last read:
 
@@ -67,7 +67,7 @@ func (t *target) read(ctx context.Context, s *Server) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	t.exists, t.revision, t.has, t.missing, t.former, t.others = false, "", make(map[string]bundle), nil, nil, nil
-	raw, err := client.Of[codec.Raw](s.client, t.resource).Get(ctx, t.key)
+	raw, err := client.Of[codec.RawFull](s.client, t.resource).Get(ctx, t.key)
 	if err != nil && !errors.Is(err, kube.ErrNotFound) {
 		if t.emptied() { // the permissions may be those of a former program
 			return nil
@@ -83,11 +83,9 @@ func (t *target) read(ctx context.Context, s *Server) error {
 	}
 	t.exists, t.revision = true, raw.GetResourceVersion()
 	if t.hooks == nil {
-		return t.readDefinition(raw)
+		return t.readDefinition(raw.Raw)
 	}
-	var o struct {
-		Webhooks []json.RawMessage `json:"webhooks"`
-	}
+	var o configuration
 	if err := raw.Decode(&o); err != nil {
 		return fmt.Errorf("read %s: %w", t, err)
 	}
@@ -102,7 +100,7 @@ func (t *target) read(ctx context.Context, s *Server) error {
 		switch ours := slices.ContainsFunc(t.hooks, func(h *hook) bool { return h.name == w.Name }); {
 		case ours:
 			t.has[w.Name] = parseBundle(w.ClientConfig.CABundle)
-		case w.ClientConfig.leadsTo(&s.options) && (first || t.dropped[w.Name]): // those that come later are of a newer program
+		case first && (w.ClientConfig.leadsTo(&s.options) || o.appliedBy(s.options.Name, w.Name)) || t.dropped[w.Name]: // those that come later are of a newer program
 			t.dropped[w.Name] = true
 			t.former = append(t.former, w.Name)
 			continue
@@ -115,6 +113,30 @@ func (t *target) read(ctx context.Context, s *Server) error {
 		}
 	}
 	return nil
+}
+
+// configuration is a webhook configuration.
+type configuration struct {
+	Metadata struct {
+		ManagedFields []struct {
+			Manager   string `json:"manager"`
+			Operation string `json:"operation"`
+			Fields    struct {
+				Webhooks map[string]json.RawMessage `json:"f:webhooks"`
+			} `json:"fieldsV1"`
+		} `json:"managedFields"`
+	} `json:"metadata"`
+	Webhooks []json.RawMessage `json:"webhooks"`
+}
+
+// appliedBy reports whether manager has applied a webhook, wherever it leads to.
+func (c *configuration) appliedBy(manager, name string) bool {
+	for _, m := range c.Metadata.ManagedFields {
+		if _, ok := m.Fields.Webhooks[`k:{"name":"`+name+`"}`]; ok && m.Manager == manager && m.Operation == "Apply" {
+			return true
+		}
+	}
+	return false
 }
 
 type clientConfig struct {
