@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -79,4 +80,83 @@ func TestBodiesThatWaitHoldUpNobody(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestAnswersThatNobodyTakesEnd: a client that takes no answer, or whose host is frozen,
+// does not hold its body for ever: others would get no room.
+func TestAnswersThatNobodyTakesEnd(t *testing.T) {
+	dir := t.TempDir()
+	for name, c := range map[string]struct{ http2, frozen bool }{"HTTP/1.1": {}, "HTTP/2": {http2: true}, "HTTP/2 frozen": {true, true}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := mustIssue(t, time.Now(), time.Hour, host)
+				for name, b := range map[string][]byte{"tls.crt": p.certPEM, "tls.key": p.keyPEM} {
+					if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				s, err := New(nil, Options{Name: "hooks", Service: secretKey, CertFile: filepath.Join(dir, "tls.crt"), KeyFile: filepath.Join(dir, "tls.key")})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var frozen atomic.Bool
+				s.add(&hook{kind: convert, name: "large", path: "/large", limit: 1 << 20, handle: func(context.Context, []byte) (any, outcome, error) {
+					frozen.Store(c.frozen)
+					return strings.Repeat("x", 8<<20), outcome{}, nil
+				}})
+				l := newPipes()
+				s.listen = func() (net.Listener, error) { return l, nil }
+				ctx, stop := context.WithCancel(t.Context())
+				done := make(chan error, 1)
+				go func() { done <- s.Run(ctx) }()
+				synctest.Wait()
+				transport := &http.Transport{ForceAttemptHTTP2: c.http2, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+				thawed := make(chan struct{})
+				transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
+					ours, theirs := net.Pipe()
+					l.conns <- theirs
+					return &frozenConn{ours, &frozen, thawed}, nil
+				}
+				asking, leave := context.WithCancel(t.Context())
+				go func() {
+					r, err := http.NewRequestWithContext(asking, "POST", "https://"+host+"/large", strings.NewReader("{}"))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					r.Header.Set("Content-Type", "application/json")
+					if resp, err := transport.RoundTrip(r); err == nil {
+						<-asking.Done()
+						resp.Body.Close()
+					}
+				}()
+				<-time.After(2 * time.Minute)
+				synctest.Wait()
+				if n := s.Stats().InFlight; n > 0 || s.budget.left != maxTogether {
+					t.Errorf("%d requests are answered, with %d bytes", n, maxTogether-s.budget.left)
+				}
+				close(thawed)
+				leave()
+				transport.CloseIdleConnections()
+				stop()
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// frozenConn is a connection of a client that does not read while it is frozen.
+type frozenConn struct {
+	net.Conn
+	frozen *atomic.Bool
+	thawed chan struct{}
+}
+
+func (c *frozenConn) Read(b []byte) (int, error) {
+	if c.frozen.Load() {
+		<-c.thawed
+	}
+	return c.Conn.Read(b)
 }

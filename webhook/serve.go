@@ -16,16 +16,17 @@ import (
 
 // Limits of the listener.
 const (
-	maxConnections = 200      // half of them from one address
-	maxStreams     = 50       // requests at a time on a connection
-	maxUnread      = 64 << 10 // bytes of a body that come before they are read
+	maxConnections = 200         // half of them from one address
+	maxStreams     = 50          // requests at a time on a connection
+	maxUnread      = 64 << 10    // bytes of a body that come before they are read
+	takeTime       = time.Minute // in which a connection of HTTP/2 must take something
 )
 
 // windows returns the limits of a connection over HTTP/2. Bodies that wait for the budget
 // are not read: together they leave room on the connection for one that has it. Each
 // stream holds some 12 KB; API servers open another connection where one is full.
 func windows() *http.HTTP2Config {
-	return &http.HTTP2Config{MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerStream: maxUnread, MaxReceiveBufferPerConnection: (maxStreams + 1) * maxUnread}
+	return &http.HTTP2Config{MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerStream: maxUnread, MaxReceiveBufferPerConnection: (maxStreams + 1) * maxUnread, WriteByteTimeout: takeTime}
 }
 
 // Run listens, obtains a certificate, and serves until ctx ends and Options.Drain has
@@ -105,7 +106,7 @@ func (s *Server) Handler() http.Handler {
 	for _, h := range s.list(validate, mutate, convert) {
 		mux.HandleFunc("POST "+h.path, func(w http.ResponseWriter, r *http.Request) { s.answer(h, w, r) })
 	}
-	return mux
+	return guard.Prompt(mux) // the answer holds its body and itself until it is taken
 }
 
 // answer answers one request.
