@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -133,6 +134,28 @@ func TestDroppedWebhooksWithFiles(t *testing.T) {
 		s.pass(2 * time.Minute)
 		if got, want := s.webhooks(), []string{"validate.configmaps.core"}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
+
+// TestRemovalsThatAreRefused: the log says it once, and the rest is installed.
+func TestRemovalsThatAreRefused(t *testing.T) {
+	play(t, Options{Install: true}, func(s *stage) {
+		s.start(0)
+		s.pass(time.Minute)
+		s.kill(0)
+		s.srv.On(apitest.Match{Verb: "patch", Resource: mutatingConfigurations.GroupResource()}, faults.Answer(apitest.StatusForbidden("hooks", "patch", mutatingConfigurations, "")))
+		before := len(s.log.String())
+		r := s.startWith(0, func(server *Server) { Validate(server, kube.ConfigMaps, Rule{}, accept) })
+		s.pass(4 * time.Minute)
+		if err := r.Ready(); err != nil {
+			t.Error(err)
+		}
+		if got, want := s.webhooks(), []string{"mutate.widgets.example.com", "validate.configmaps.core"}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if n := strings.Count(s.log.String()[before:], "err=\"patch mutatingwebhookconfigurations"); n != 1 || strings.Contains(s.log.String()[before:], "MutatingWebhookConfiguration") {
+			t.Errorf("%d lines about it:\n%s", n, s.log.String()[before:])
 		}
 	})
 }

@@ -247,9 +247,11 @@ func (s *Server) apply(ctx context.Context, t *target, want bundle, install bool
 func (s *Server) removeFormer(ctx context.Context, t *target) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	s.log.Info("removing webhooks that the program does not have any more", "configuration", t.String(), "webhooks", strings.Join(t.former, ", "))
 	body := map[string]any{"metadata": map[string]any{"resourceVersion": t.revision}, "webhooks": t.others}
 	_, err := client.Of[kube.Partial](s.client, t.resource).With(client.WriteOptions{FieldManager: s.options.Name}).Patch(ctx, t.key, client.MergePatch, body)
+	if err == nil {
+		s.log.Info("removed webhooks that the program does not have any more", "configuration", t.String(), "webhooks", strings.Join(t.former, ", "))
+	}
 	return err
 }
 
