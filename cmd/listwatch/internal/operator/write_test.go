@@ -59,6 +59,16 @@ func testWritten(t *testing.T, webhook bool) {
 	if got := bytes.Contains(printed, []byte("kind: ValidatingWebhookConfiguration")); got != webhook || !bytes.Contains(printed, []byte("kind: CustomResourceDefinition")) {
 		t.Errorf("printed:\n%s", printed)
 	}
+	// A server that cannot call the webhook of this process refuses each object.
+	reached := []byte("-webhook-url https://192.0.2.1:9443")
+	if steps := run("make", "-n", "run", "URL=https://192.0.2.1:9443"); webhook && bytes.Count(steps, reached) != 2 || !webhook && bytes.Contains(steps, reached) {
+		t.Errorf("make run:\n%s", steps)
+	}
+	without := exec.CommandContext(t.Context(), "make", "-n", "run", "URL=")
+	without.Dir = dir
+	if out, err := without.CombinedOutput(); webhook == (err == nil) || webhook && !bytes.Contains(out, []byte("URL=https://ADDRESS:9443")) {
+		t.Errorf("make run without a URL: %v\n%s", err, out)
+	}
 }
 
 func read(t *testing.T, dir, name string) []byte {
