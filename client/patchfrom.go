@@ -63,7 +63,8 @@ func (c Collection[T]) PatchFrom(ctx context.Context, before, after T, o PatchOp
 // PatchStatusFrom is PatchFrom of the status subresource: it sends what differs in the
 // status, and nothing else. If the object has changed since it was read, PatchStatusFrom reads
 // the object's metadata, and sends the difference again, unless the object was deleted and
-// created again.
+// created again, or the change is one of a list, such as the conditions: then there is a
+// conflict.
 func (c Collection[T]) PatchStatusFrom(ctx context.Context, before, after T, o PatchOptions) (T, error) {
 	return c.Sub("status").PatchFrom(ctx, before, after, o)
 }
