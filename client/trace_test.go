@@ -142,7 +142,7 @@ func TestErrorsNameTheRequestToTheServersLogs(t *testing.T) {
 	}{
 		{403, audit, audit, "server: forbidden (403)"},
 		{429, audit, audit, "server: too many requests (429) (flow schema " + flow + ", priority level " + level + ")"},
-		{500, audit, audit, "server: internal server error (500), audit ID " + audit},
+		{500, audit, audit, "server: internal server error (500)"},
 		{503, "", "", "server: service unavailable (503)"},
 		{503, strings.Repeat("x", 65), "", "server: service unavailable (503)"},
 		{503, "a b", "", "server: service unavailable (503)"},

@@ -177,5 +177,8 @@ func (c *Controller[K]) logFailure(run Run[K]) {
 	if p := (*PanicError)(nil); errors.As(run.Err, &p) {
 		attrs = append(attrs, "stack", string(p.Stack))
 	}
+	if st := (*kube.Status)(nil); errors.As(run.Err, &st) && st.Code >= 500 && st.AuditID != "" {
+		attrs = append(attrs, "audit", st.AuditID) // the logs of the server have details
+	}
 	c.log.Log(context.Background(), level, "the run failed", attrs...)
 }

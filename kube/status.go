@@ -62,8 +62,8 @@ type Status struct {
 	RetryAfter time.Duration `json:"-"`
 
 	// AuditID identifies the request in the server's audit log, from the Audit-Id
-	// header; empty in a stream, and if the server did not send it. Error shows it for
-	// errors of the server, whose logs have details.
+	// header; empty in a stream, and if the server did not send it. Error does not show it:
+	// the text of the same failure is the same, so that it may be written into a status.
 	AuditID string `json:"-"`
 }
 
@@ -93,14 +93,6 @@ type StatusCause struct {
 // Error returns the server's message with its code and reason, and without the objects
 // that the message quotes, which may be Secrets.
 func (s *Status) Error() string {
-	text := s.text()
-	if s.Code >= 500 && s.AuditID != "" {
-		text += ", audit ID " + oneLine(s.AuditID, 64)
-	}
-	return text
-}
-
-func (s *Status) text() string {
 	msg, reason := oneLine(withoutObjects(s.Message), 4<<10), oneLine(s.Reason, 80)
 	if msg == "" {
 		msg = strings.ToLower(http.StatusText(s.Code))

@@ -2,11 +2,16 @@ package operator_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/controller"
 	"github.com/listwatch/listwatch/crd"
@@ -234,4 +239,66 @@ func TestOwnersWithoutGenerations(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// The status of a Service tells why a child is refused. Each write of it leads to a run at once,
+// and so the text of a failure must not change from request to request.
+func TestSameFailureIsWrittenOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := apitest.NewWith(t, apitest.Options{InMemory: true})
+		c, err := client.New(client.Config{Server: srv.URL, Dial: srv.Dial})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.CloseIdleConnections()
+		requests := 0
+		srv.On(apitest.Match{Verb: "patch", Resource: "configmaps"}, func(w http.ResponseWriter, r *http.Request) {
+			requests++
+			w.Header().Set("Audit-Id", fmt.Sprint("request-", min(requests, 100))) // not forever: no time passes
+			faults.Answer(&kube.Status{Code: 500})(w, r)
+		})
+		op, err := operator.New(c, operator.Options{Name: "x", Setup: func(op *operator.Operator) error {
+			var services *operator.Objects[service]
+			var maps *operator.Children[kube.Partial, service]
+			services = operator.For(op, kube.Services, operator.Reconciler[service]{Reconcile: func(ctx context.Context, o service) (none controller.Result, err error) {
+				_, err = maps.Apply(ctx, o, map[string]any{})
+				return none, errors.Join(err, services.PatchStatus(ctx, o, func(o *service) {
+					o.Status.Conditions = kube.SetCondition(o.Status.Conditions, kube.Condition{Type: "Ready", Status: kube.ConditionFalse, Message: err.Error()})
+				}))
+			}})
+			maps = operator.Owns[kube.Partial](services, kube.ConfigMaps)
+			return nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- op.Run(ctx) }()
+		srv.Put(kube.Services, `{"metadata":{"namespace":"a","name":"x"},"spec":{"ports":[{"port":80}]}}`)
+		<-time.After(time.Second)
+		if requests < 2 || requests > 20 {
+			t.Errorf("%d attempts within a second", requests)
+		}
+		writes := 0
+		for _, r := range srv.Requests() {
+			if r.Verb == "patch" && r.Resource == kube.Services {
+				writes++
+			}
+		}
+		if writes != 1 {
+			t.Errorf("%d writes of the status", writes)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+type service struct {
+	kube.Meta `json:"metadata"`
+	Status    struct {
+		Conditions []kube.Condition `json:"conditions,omitempty"`
+	} `json:"status,omitzero"`
 }
