@@ -63,4 +63,8 @@ func TestGuardAnswersAsTheServer(t *testing.T) {
 	if code, _ := get(t, srv, path); code != 500 {
 		t.Errorf("%d: a request that was refused has used up the fault", code)
 	}
+	srv.Put(kube.ConfigMaps, body)
+	if code, got := do(t, srv, "PUT", path+"/a", body); code != 200 { // as client-go updates a scale
+		t.Errorf("an update without a type: %d %s", code, got)
+	}
 }

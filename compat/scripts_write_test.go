@@ -37,6 +37,7 @@ patch -n NAMESPACE deploy till --subresource=status --type=merge -p '{"status":{
 get -n NAMESPACE deploy till -o 'jsonpath={.spec}{"\n"}{.metadata.generation}{"\n"}{.status}'
 scale -n NAMESPACE deploy till --replicas=7
 scale -n NAMESPACE deploy till --replicas=8 --current-replicas=3
+scale -n NAMESPACE deploy till --replicas=8 --current-replicas=7
 scale -n NAMESPACE deploy none --replicas=1
 scale -n NAMESPACE cm goods --replicas=1
 scale -n NAMESPACE -f deployment.yaml --replicas=-1

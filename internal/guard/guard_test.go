@@ -70,6 +70,7 @@ func TestPages(t *testing.T) {
 		{"curl", "GET", "", nil, 200},
 		{"kubectl create", "POST", "{}", []string{"Content-Type", "application/json"}, 200},
 		{"kubectl patch", "PATCH", "{}", []string{"Content-Type", "application/merge-patch+json"}, 200},
+		{"client-go, a scale", "PUT", "{}", []string{"Content-Type", ""}, 200},
 		{"client-go", "POST", "x", []string{"Content-Type", "application/vnd.kubernetes.protobuf"}, 200},
 		{"delete without a body", "DELETE", "", nil, 200},
 		{"typed into the address bar", "GET", "", []string{"Sec-Fetch-Site", "none"}, 200},
