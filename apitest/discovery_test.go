@@ -83,6 +83,7 @@ func TestDiscoveryRefuses(t *testing.T) {
 			{"GET", "/apis", "text/html", 406}, {"GET", "/apis/apps/v1", "text/html", 406}, {"GET", "/apis/apps", "text/html,*/*", 200},
 			{"GET", "/apis", "application/json;g=apidiscovery.k8s.io;v=v9;as=APIGroupDiscoveryList", 406},
 			{"GET", "/apis", "application/vnd.kubernetes.protobuf", 200}, {"POST", "/openapi/v3", "", 200}, {"GET", "/openapi/v3/none", "", 404},
+			{"GET", "/openapi/v2", "", 200}, {"GET", "/openapi/v2", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf", 200}, {"GET", "/openapi/v2", "application/yaml", 406},
 			{"GET", "/healthz/ping", "", 200}, {"GET", "/healthz/none", "", 404}, {"GET", "/apis/apps/v9", "", 404}, {"GET", "/", "", 200},
 		} {
 			if r := request(t, srv, c.method, c.path, "", "Accept", c.accept); r.StatusCode != c.code {

@@ -229,6 +229,13 @@ kind: Event
 metadata: {name: wrong}
 involvedObject: {kind: Pod, name: worker, namespace: elsewhere}
 `,
+	"list.yaml": `
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: first}, data: {colour: red}}
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: second}, data: {colour: red}, color: red}
+`,
 	"everything.yaml": `
 apiVersion: apps/v1
 kind: StatefulSet

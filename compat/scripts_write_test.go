@@ -73,6 +73,8 @@ create -n NAMESPACE -f wrong.yaml --validate=warn
 get -n NAMESPACE cm wrong -o yaml
 create -n NAMESPACE cm BAD_NAME
 create -n none -f map.yaml
+create -n NAMESPACE -f list.yaml
+apply -n NAMESPACE -f list.yaml
 delete -n NAMESPACE cm none
 delete -n NAMESPACE cm wrong
 delete -n NAMESPACE cm -l app=shop

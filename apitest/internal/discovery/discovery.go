@@ -74,12 +74,16 @@ type aggregatedGroup struct {
 	Versions []aggregatedVersion `json:"versions"`
 }
 
-// Answer responds to r for /version, /api, /apis, /openapi/v3 and below, with the
-// served resources; all other paths are not found, in the two forms of kube-apiserver.
+// Answer responds to r for /version, /api, /apis, /openapi/v2, /openapi/v3 and below, with
+// the served resources; all other paths are not found, in the two forms of kube-apiserver.
 func Answer(w http.ResponseWriter, r *http.Request, resources []*object.Info) {
 	resources = sorted(resources)
 	path := strings.Trim(r.URL.Path, "/")
 	parts := strings.Split(path, "/")
+	if r.URL.Path == "/openapi/v2" {
+		openAPIv2(w, r)
+		return
+	}
 	if path == "openapi/v3" || strings.HasPrefix(path, "openapi/v3/") {
 		openAPI(w, r, resources)
 		return

@@ -14,6 +14,29 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 )
 
+// openAPIv2 responds to /openapi/v2 with a document that has no types. kubectl requires
+// the document for files that contain a List, and validates no object of unknown types:
+// the server does that.
+func openAPIv2(w http.ResponseWriter, r *http.Request) {
+	const binary = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+	w.Header().Set("Vary", "Accept")
+	accepted := wire.Clauses(r)
+	if wire.AcceptsNothing(r) {
+		accepted = []wire.Clause{{Type: wire.TypeJSON}}
+	}
+	for _, c := range accepted {
+		switch c.Type {
+		case wire.TypeJSON, "*/*", "application/*":
+			wire.WriteJSON(w, http.StatusOK, wire.TypeJSON, []byte(`{"swagger":"2.0","info":{"title":"Kubernetes","version":"1.37"},"paths":{}}`))
+			return
+		case binary, "application/com.github.proto-openapi.spec.v2@v1.0+protobuf":
+			wire.WriteJSON(w, http.StatusOK, binary, []byte("\n\x032.0\x12\x12\n\nKubernetes\x12\x041.37"))
+			return
+		}
+	}
+	w.WriteHeader(http.StatusNotAcceptable)
+}
+
 // openAPI responds to /openapi/v3 and below, for every method: the types of
 // kube-apiserver without their descriptions, and those of custom resources. See
 // https://kubernetes.io/docs/concepts/overview/kubernetes-api/#openapi-interface-definition.

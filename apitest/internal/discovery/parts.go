@@ -27,7 +27,7 @@ func root(w http.ResponseWriter, resources []*object.Info) {
 			seen[p] = true
 		}
 	}
-	paths = append(paths, "/healthz", "/livez", "/openapi/v3", "/openapi/v3/", "/readyz", "/version")
+	paths = append(paths, "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/readyz", "/version")
 	wire.WriteJSON(w, http.StatusOK, "application/json", wire.Indented(object.Marshal(struct {
 		Paths []string `json:"paths"`
 	}{columns.Sorted(paths)})))
