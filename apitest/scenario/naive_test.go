@@ -26,6 +26,7 @@ import (
 // resumes after a second.
 type naive struct {
 	stream  bool          // it asks for initial events, and knows nothing else
+	marked  bool          // it waits for the mark that ends them
 	pause   time.Duration // before each further request; 0 = 1 s
 	list    time.Duration // deadline of a list; 0 = none
 	noRetry bool          // it ignores Retry-After
@@ -38,7 +39,7 @@ type naive struct {
 	samePages  bool // after an expired page it begins again, in pages
 	itemRev    bool // it takes the first resourceVersion of a list
 	lastRev    bool // it takes the revision of the last page
-	keeps      bool // it reports what it read of a list that it gave up
+	keeps      bool // it reports what it read of a list or stream that it gave up
 	unmarked   bool // it does not ask for bookmarks
 	goesBack   bool // it follows a bookmark back
 	chunks     bool // it takes each read for one event
@@ -279,7 +280,8 @@ func (r *naiveRun) take(event []byte) error {
 			Metadata struct {
 				Namespace, Name, ResourceVersion string
 
-				Labels map[string]string
+				Labels      map[string]string
+				Annotations map[string]string
 			}
 		}
 	}
@@ -304,6 +306,9 @@ func (r *naiveRun) take(event []byte) error {
 		r.say("del " + name)
 	} else if r.keeps && ev.Type != "BOOKMARK" {
 		r.say("set " + name + " " + string(rv))
+	}
+	if r.marked && r.rv == "" && ev.Object.Metadata.Annotations["k8s.io/initial-events-end"] != "true" {
+		return nil
 	}
 	if ev.Type == "BOOKMARK" && r.goesBack || !kube.Revision(r.rv).Newer(rv) {
 		r.rv = string(rv)

@@ -158,7 +158,7 @@ func mistakes() map[string]naive {
 		"list/empty-page": {firstPage: true}, "list/page-expired": {keeps: true}, "list/page-expired-for-good": {keeps: true},
 		"list/pages-expire-always": {samePages: true}, "list/compacted": {firstPage: true}, "list/revision-moves": {lastRev: true},
 
-		"stream/refused": streams, "stream/no-mark": streams, "stream/ignored": streams, "stream/broken": streams,
+		"stream/refused": streams, "stream/no-mark": streams, "stream/ignored": streams, "stream/broken": {stream: true, marked: true, keeps: true},
 
 		"watch/ends": relists, "watch/ends-at-once": hammers, "watch/error-500": stops, "watch/error-429": relists,
 		"watch/storage-read-error": {mistakable: true}, "bookmark/resumes": {unmarked: true}, "bookmark/goes-back": {goesBack: true},
@@ -250,5 +250,15 @@ func TestScenariosAreDescribed(t *testing.T) {
 	}
 	if len(layers) > 0 || len(seen) < 30 {
 		t.Errorf("%d scenarios, layers that nobody knows: %v", len(seen), layers)
+	}
+}
+
+// TestAFairStreamPasses: it forgets what it has of a stream that breaks off among the initial
+// objects. A client that takes the revision of one of them fails.
+func TestAFairStreamPasses(t *testing.T) {
+	for marked, want := range map[bool]scenario.Outcome{true: scenario.Pass, false: scenario.Fail} {
+		if v, log := play(t, "stream/broken", naive{stream: true, marked: marked}.follow); v.Outcome != want {
+			t.Errorf("marked is %t: want %v: %s\n%s", marked, want, v, log)
+		}
 	}
 }

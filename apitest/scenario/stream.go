@@ -11,6 +11,8 @@ import (
 // (sendInitialEvents).
 func streamed() []Scenario {
 	streams := apitest.Match{Verb: "watch", Query: "sendInitialEvents"}
+	among := streams // the initial objects
+	among.AfterEvent = 2
 	asksForIt := asked(30*time.Second, "the client does not use sendInitialEvents", kindStream)
 	const list = "LIST: the client hangs"
 	return []Scenario{
@@ -37,9 +39,9 @@ func streamed() []Scenario {
 		},
 		{
 			Name: "stream/broken", Layer: "semantics", Limit: 75 * time.Second,
-			Summary: "The first two streams break off among the initial objects, which come in no order of revision.",
-			Correct: "Asks for the whole collection again, and never watches from the revision of one of them.",
-			before:  []step{on(apitest.Match{Verb: "watch", Query: "sendInitialEvents", AfterEvent: 2}, faults.Reset(), 2)},
+			Summary: "The first two streams break off among the initial objects, which come in no order of revision. Meanwhile one of them is deleted.",
+			Correct: "Asks for the whole collection again, never watches from the revision of one of them, and keeps nothing of the first stream.",
+			before:  []step{removing(among, faults.Reset()), on(among, faults.Reset(), 1)},
 			steps:   []step{asksForIt, follows(45 * time.Second), proof()},
 		},
 	}
