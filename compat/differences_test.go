@@ -79,7 +79,7 @@ var differences = []difference{
 	},
 	{
 		story: "Kubectl*Discover", step: "?? explain*plaintext-openapiv2", match: regexp.MustCompile(`^.*$`), with: "",
-		reason: "apitest has OpenAPI v3, which kubectl uses by default, but not v2",
+		reason: "apitest has types in OpenAPI v3, which kubectl uses by default, but not in v2",
 	},
 	{
 		story: "Kubectl*Discover", step: "?? auth can-i --list*", match: regexp.MustCompile(`^.*\[\].*$`), with: "",

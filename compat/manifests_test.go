@@ -234,7 +234,7 @@ apiVersion: v1
 kind: List
 items:
 - {apiVersion: v1, kind: ConfigMap, metadata: {name: first}, data: {colour: red}}
-- {apiVersion: v1, kind: ConfigMap, metadata: {name: second}, data: {colour: red}, color: red}
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: second}, data: {colour: red}}
 `,
 	"everything.yaml": `
 apiVersion: apps/v1
