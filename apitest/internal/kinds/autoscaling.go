@@ -18,6 +18,12 @@ func autoscalingKinds() []Kind {
 			Info: object.Info{Resource: kube.Resource{Group: "autoscaling", Version: "v2", Plural: "horizontalpodautoscalers", Kind: "HorizontalPodAutoscaler", Namespaced: true}, ShortNames: []string{"hpa"}, Categories: []string{"all"}, Status: true},
 			Defaults: func(d *rules.Defaults, o map[string]any) {
 				fillAutoscaler(d, d.Object(o, "spec"))
+				status := rules.ObjectAt(o, "status")
+				d.Drop(status, "currentReplicas")
+				d.DropIn(status, "conditions", "reason", "message")
+				for m := range rules.ObjectsAt(status, "currentMetrics") {
+					fillMetric(d, m, "current")
+				}
 			},
 			Validate: func(r *rules.Refusals, o, old map[string]any) {
 				spec := rules.ObjectAt(o, "spec")
@@ -30,6 +36,16 @@ func autoscalingKinds() []Kind {
 	}
 }
 
+// fillMetric normalizes the quantities of a metric: of its target, or of what is current.
+func fillMetric(d *rules.Defaults, m map[string]any, name string) {
+	for _, source := range [...]string{"object", "pods", "resource", "containerResource", "external"} {
+		if t := rules.ObjectAt(rules.ObjectAt(m, source), name); t != nil {
+			d.Quantity(t, "value", rules.Nano)
+			d.Quantity(t, "averageValue", rules.Nano)
+		}
+	}
+}
+
 // fillAutoscaler fills in the spec of a HorizontalPodAutoscaler.
 func fillAutoscaler(d *rules.Defaults, spec map[string]any) {
 	d.Set(spec, "minReplicas", int64(1))
@@ -38,12 +54,7 @@ func fillAutoscaler(d *rules.Defaults, spec map[string]any) {
 			"name": "cpu", "target": map[string]any{"type": "Utilization", "averageUtilization": int64(80)}}}})
 	}
 	for m := range rules.ObjectsAt(spec, "metrics") {
-		for _, name := range [...]string{"object", "pods", "resource", "containerResource", "external"} {
-			if t := rules.ObjectAt(rules.ObjectAt(m, name), "target"); t != nil {
-				d.Quantity(t, "value", rules.Nano)
-				d.Quantity(t, "averageValue", rules.Nano)
-			}
-		}
+		fillMetric(d, m, "target")
 		d.Drop(rules.ObjectAt(rules.ObjectAt(m, "object"), "describedObject"), "apiVersion")
 	}
 	behavior := rules.ObjectAt(spec, "behavior")

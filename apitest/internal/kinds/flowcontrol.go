@@ -14,6 +14,7 @@ func flowcontrolKinds() []Kind {
 			Info: object.Info{Resource: cluster("flowcontrol.apiserver.k8s.io", "flowschemas", "FlowSchema"), Status: true},
 			Defaults: func(d *rules.Defaults, o map[string]any) {
 				d.Number(d.Object(o, "spec"), "matchingPrecedence", 1000)
+				d.DropIn(rules.ObjectAt(o, "status"), "conditions", "reason", "message")
 			},
 			Status:  `{}`,
 			Zero:    `"spec":{"priorityLevelConfiguration":{"name":""},"matchingPrecedence":0},"status":{}`,
@@ -24,6 +25,7 @@ func flowcontrolKinds() []Kind {
 			Defaults: func(d *rules.Defaults, o map[string]any) {
 				spec := rules.ObjectAt(o, "spec")
 				fillPriorityLevel(d, spec)
+				d.DropIn(rules.ObjectAt(o, "status"), "conditions", "reason", "message")
 			},
 			Status:  `{}`,
 			Zero:    `"spec":{"type":""},"status":{}`,

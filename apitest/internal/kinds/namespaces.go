@@ -59,6 +59,10 @@ func namespaceKinds() []Kind {
 			Info: object.Info{Resource: core("resourcequotas", "ResourceQuota"), Returns: true, ShortNames: []string{"quota"}, Status: true, NoCount: true},
 			Defaults: func(d *rules.Defaults, o map[string]any) {
 				d.Quantities(d.Object(o, "spec"), "hard")
+				if status := rules.ObjectAt(o, "status"); status != nil {
+					d.Quantities(status, "hard")
+					d.Quantities(status, "used")
+				}
 			},
 			Validate: refuseQuota,
 			Status:   `{}`,
@@ -79,6 +83,7 @@ func fillNamespace(d *rules.Defaults, o map[string]any) {
 	d.Object(o, "spec")
 	if status := rules.ObjectAt(o, "status"); status != nil {
 		d.Text(status, "phase", "Active")
+		d.DropIn(status, "conditions", "reason", "message")
 	}
 }
 

@@ -77,6 +77,7 @@ func networkingKinds() []Kind {
 
 // fillIngress fills in the backends, rules and certificates of an Ingress.
 func fillIngress(d *rules.Defaults, o map[string]any) {
+	fillAddresses(d, o)
 	spec := rules.ObjectAt(o, "spec")
 	backend := func(b map[string]any) {
 		if r := rules.ObjectAt(b, "resource"); r != nil {

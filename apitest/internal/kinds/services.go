@@ -38,7 +38,14 @@ func serviceKinds() []Kind {
 			Info: object.Info{Resource: kube.Services, Returns: true, ShortNames: []string{"svc"}, Categories: []string{"all"}, Status: true, NoCount: true,
 				Fields: []string{"spec.clusterIP", "spec.type"}},
 			Defaults: func(d *rules.Defaults, o map[string]any) {
-				fillService(d, d.Object(o, "spec"))
+				spec := d.Object(o, "spec")
+				fillService(d, spec)
+				fillAddresses(d, o)
+				for i := range rules.ObjectsAt(rules.ObjectAt(rules.ObjectAt(o, "status"), "loadBalancer"), "ingress") {
+					if spec["type"] == "LoadBalancer" && i["ip"] != nil {
+						d.Set(i, "ipMode", "VIP")
+					}
+				}
 			},
 			Validate: func(r *rules.Refusals, o, old map[string]any) {
 				spec, was := rules.ObjectAt(o, "spec"), rules.ObjectAt(old, "spec")
@@ -53,6 +60,11 @@ func serviceKinds() []Kind {
 			},
 		},
 	}
+}
+
+// fillAddresses drops what is empty of the addresses of a load balancer.
+func fillAddresses(d *rules.Defaults, o map[string]any) {
+	d.DropIn(rules.ObjectAt(rules.ObjectAt(o, "status"), "loadBalancer"), "ingress", "ip", "hostname")
 }
 
 func fillService(d *rules.Defaults, spec map[string]any) {

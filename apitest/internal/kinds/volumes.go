@@ -19,6 +19,12 @@ func volumeKinds() []Kind {
 			Info: object.Info{Resource: kube.PersistentVolumeClaims, Returns: true, ShortNames: []string{"pvc"}, Status: true, NoCount: true},
 			Defaults: func(d *rules.Defaults, o map[string]any) {
 				pods.FillClaim(d, d.Object(o, "spec"))
+				if status := rules.ObjectAt(o, "status"); status != nil {
+					d.Text(status, "phase", "Pending")
+					d.Quantities(status, "capacity")
+					d.Quantities(status, "allocatedResources")
+					d.DropIn(status, "conditions", "reason", "message")
+				}
 			},
 			Validate: func(r *rules.Refusals, o, old map[string]any) {
 				pods.RefuseClaim(r, "spec", rules.ObjectAt(o, "spec"))
@@ -39,6 +45,10 @@ func volumeKinds() []Kind {
 				fillVolume(d, spec)
 				fillReference(d, rules.ObjectAt(spec, "claimRef"))
 				d.Drop(rules.ObjectAt(spec, "csi"), "fsType")
+				if status := rules.ObjectAt(o, "status"); status != nil {
+					d.Text(status, "phase", "Pending")
+					d.Drop(status, "reason", "message")
+				}
 			},
 			Validate: func(r *rules.Refusals, o, _ map[string]any) {
 				refuseVolume(r, rules.ObjectAt(o, "spec"))

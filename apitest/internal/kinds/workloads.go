@@ -20,6 +20,7 @@ func workloadKinds() []Kind {
 			Info: object.Info{Resource: core("replicationcontrollers", "ReplicationController"), ShortNames: []string{"rc"}, Categories: []string{"all"}, Status: true, Scale: workloadScale(), Fields: []string{"status.replicas"}},
 			Defaults: func(d *rules.Defaults, o map[string]any) {
 				fillReplicationController(d, o, d.Object(o, "spec"))
+				fillStatus(d, o, "fullyLabeledReplicas", "readyReplicas", "availableReplicas")
 			},
 			Validate: func(r *rules.Refusals, o, old map[string]any) {
 				spec := rules.ObjectAt(o, "spec")
