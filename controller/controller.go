@@ -156,9 +156,9 @@ func (c *Controller[K]) Observe(t Trace[K]) {
 }
 
 // Run adds a handler to each input, waits until the caches are filled and show every
-// write from before Run, see [cache.Informer.UpToDate], then works until ctx ends,
-// removes the handlers, and returns when all workers have ended. It returns nil if ctx
-// ended, and an error if a cache has ended or was never run. It can be called once.
+// write from before Run, see [cache.Informer.UpToDate], then works until ctx ends. It
+// returns when all workers have ended and the handlers are removed: nil if ctx ended, and
+// an error if a cache has ended or was never run. It can be called once.
 //
 // Before Run, for instance in a replica that does not lead, the controller gets nothing
 // from its inputs. When Run begins, it gets each existing object once, and nothing for

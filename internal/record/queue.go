@@ -1,7 +1,7 @@
 package record
 
-// What waits between the streams and stdout is bounded in bytes: by recordBuffer records
-// of less than largeRecord, one larger record of each stream, and a batch of batchHeld.
+// What waits between the streams and stdout is bounded in bytes: by RecordBuffer records
+// of less than LargeRecord, one larger record of each stream, and a batch of BatchHeld.
 const (
 	RecordBuffer = 64        // records that may wait for the printer
 	LargeRecord  = 128 << 10 // bytes; the stream of a record as large waits until it is taken
