@@ -151,22 +151,22 @@ func (r Request) MarshalText() ([]byte, error) { return []byte(r.String()), nil 
 
 // Do sends r and returns the response if its code is 2xx, or 304 where IfNoneMatch is
 // set; the caller must close its body. For any other response the error is a
-// *kube.Status. Without a response it is the error of the transport, or [ErrIdle] if the
-// server was silent for too long. A 2xx response is a *[ContentError] unless its body is
-// JSON, plain text (as logs and /readyz are), or protobuf that r.Accept names.
-// Cancelling ctx interrupts the body too.
+// *kube.Status. Without a response the error is that of the transport, or [ErrIdle] if
+// the server was silent for too long. For a 2xx response whose body is not JSON, plain
+// text (as of logs and /readyz), or protobuf that r.Accept names, it is a
+// *[ContentError]. Cancelling ctx also interrupts the reading of the body.
 //
-// It supports every request of the API with a response body: a path with its query, a
-// method, and a body with its content type; for example the log of a Pod. It does not
-// upgrade connections, as exec, attach and port-forward require. Do does not limit the
-// size of r, nor of the response, which the caller reads. Response headers are limited to
-// 256 KiB, and the body of an error to 64 KiB.
+// Do supports every request of the API with a response body, for example for the log of a
+// Pod. It does not upgrade connections, as exec, attach and port-forward require. Do does
+// not limit the size of r, nor of the response, which the caller reads. Response headers
+// are limited to 256 KiB, and the body of an error to 64 KiB.
 //
-// A redirect of a GET that keeps host and query is followed; any other is a *kube.Status.
+// A redirect of a GET that keeps host and query is followed; for any other the error is a
+// *kube.Status.
 //
-// After a 401, and after a handshake that failed because of certificates, r is sent
-// again once if there is a newer credential or authority; a GET also after a connection
-// was lost, if there is a newer certificate. An error of [Config.Credentials] is
+// After a 401, and after a handshake that failed because of certificates, r is sent again
+// once if there is a newer credential or authority. A GET is also sent again after a lost
+// connection, if there is a newer certificate. An error of [Config.Credentials] is
 // returned wrapped.
 func (c *Client) Do(ctx context.Context, r *Request) (*http.Response, error) {
 	began := time.Now()

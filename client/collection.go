@@ -45,10 +45,10 @@ type Accept struct {
 	List   string // for a list; default application/json
 }
 
-// Of returns the collection of r in all namespaces. For kube.Partial the server is
-// asked for PartialObjectMetadata. If T does not decode the metadata of an object, for
-// lack of a json tag, or panics for an object without metadata, or if r has no version
-// or plural, each request fails: see [Collection.Check].
+// Of returns the collection of r in all namespaces. For kube.Partial it requests
+// PartialObjectMetadata. If T does not decode the metadata of an object, for lack of a
+// json tag, or panics for an object without metadata, or if r has no version or plural,
+// each request fails: see [Collection.Check].
 func Of[T kube.Object](c *Client, r kube.Resource) Collection[T] {
 	col := Collection[T]{Client: c, Resource: r}
 	var zero T
@@ -69,10 +69,10 @@ func (c Collection[T]) In(ns string) Collection[T] {
 	return c
 }
 
-// Where returns the collection of the objects that both selectors match, instead of
-// those that c selected. An informer of it knows which objects it must hold, shares
-// requests in a cache.Group only with the same selection, and does not load the snapshot of
-// another one.
+// Where returns the collection of the objects that both selectors match, instead of those
+// that c selected. An informer of this collection holds only these objects, is shared in a
+// cache.Group only by users of the same selection, and does not load the snapshot of
+// another selection.
 func (c Collection[T]) Where(labels kube.Selector, fields kube.FieldSelector) Collection[T] {
 	c.Labels, c.Fields = labels, fields
 	return c
@@ -82,7 +82,7 @@ func (c Collection[T]) Where(labels kube.Selector, fields kube.FieldSelector) Co
 func (c Collection[T]) Path() string { return c.Resource.Path(c.Namespace) }
 
 // Ask adds the selectors and c.Query to the query of a list or watch, for callers that
-// send it themselves. It changes q, but keeps existing values.
+// send the request themselves. Ask changes q, but keeps existing values.
 func (c Collection[T]) Ask(q url.Values) url.Values {
 	return c.extend(c.selected(q))
 }

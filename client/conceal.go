@@ -21,8 +21,8 @@ const minSecret = 6
 
 const hidden = "(hidden)"
 
-// Conceal returns err without the credentials of c, in its text and in a *kube.Status that
-// it wraps. Code that makes errors from data of a server must call it; Do does so.
+// Conceal returns err with the credentials of c removed from its text and from a *kube.Status that
+// it wraps. Code that puts data of a server into errors must call it, as Do does.
 func (c *Client) Conceal(err error) error { return c.creds.conceal(err) }
 
 func (k *credentials) conceal(err error) error {

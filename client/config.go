@@ -16,24 +16,23 @@ import (
 // from kubeconfig files, [InCluster] from the environment of a pod. Only Server is
 // required.
 //
-// It contains secrets. String, and all forms of fmt, log/slog and encoding/json, show
-// the server only. There is one exception: fmt shows the secrets of a Config that is in
-// an unexported field of another struct.
+// A Config contains secrets. String, and all forms of fmt, log/slog and encoding/json,
+// show the server only. There is one exception: fmt shows the secrets of a Config that is
+// in an unexported field of another struct.
 //
-// Files are read by [New], which fails if one is invalid, and read again at most once a
-// minute, when a request is made; and at once after a 401, or after a handshake that
-// failed because of certificates. When their content has changed, new connections use
-// the new certificates; requests on existing connections, such as watches, continue. If
-// the new content is invalid, for instance a certificate whose key has not been written
-// yet, the old content stays in use; see [Trace.Rotated].
+// [New] reads the files, and fails if one is invalid. Requests read them again, at most
+// once a minute, and at once after a 401 or a handshake that failed because of
+// certificates. When their content has changed, new connections use the new certificates;
+// requests on existing connections, such as watches, continue. If the new content is
+// invalid, for instance a certificate whose key has not been written yet, the old content
+// stays in use; see [Trace.Rotated].
 type Config struct {
 	// Server is the base URL, http or https; it may have a path prefix.
 	Server string
 	TLS    TLS
 
-	// Token is a bearer token. TokenFile is a file that contains one, in one line, as
-	// kubelet projects it; it has precedence. A token that changes needs no new
-	// connections. See
+	// Token is a bearer token. TokenFile is a file that contains one, in one line, as kubelet
+	// projects it; it has precedence. A new token needs no new connections. See
 	// https://kubernetes.io/docs/reference/access-authn-authz/authentication/#putting-a-bearer-token-in-a-request.
 	Token     string
 	TokenFile string
@@ -85,17 +84,18 @@ type Config struct {
 	// Dial opens connections; nil = net.Dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-	// Wrap, if set, wraps each connection pool, to record, count or change requests.
-	// There are two pools, and new ones when connections are replaced. The wrapper sees
-	// credentials. If it does not return the pool's response, it must close the body of
-	// that response, and its own body must forward Close. The pool closes idle connections.
+	// Wrap, if set, wraps each connection pool, to record, count or change requests. There are two
+	// pools; new pools, which are wrapped too, replace them when connections are replaced. The
+	// wrapper sees credentials. If it does not return the pool's response, it must close the body
+	// of that response, and its own body must forward Close. Idle connections are closed without
+	// the wrapper.
 	Wrap func(http.RoundTripper) http.RoundTripper
 
-	// Warn is called with each warning text of the server, for instance that an API is
-	// deprecated: once for each text and client, in one line, of at most 1 KiB, without
-	// control characters. Concurrent requests may call it, before their Do returns.
-	// After 256 different texts all are forgotten, and reported again. nil logs them by
-	// slog.Default, at level Warn. See https://kubernetes.io/blog/2020/09/03/warnings/.
+	// Warn is called with the warnings of the server, for instance that an API is deprecated, once
+	// for each text and client. A text is one line of at most 1 KiB, without control characters.
+	// Requests call Warn before their Do returns, also concurrently. After 256 different texts the
+	// client forgets all of them, and reports them again. nil logs them by slog.Default, at level
+	// Warn. See https://kubernetes.io/blog/2020/09/03/warnings/.
 	Warn func(text string)
 
 	// Trace, if set, is called for requests and connections.
@@ -107,13 +107,13 @@ type Config struct {
 	Compression string
 
 	// Encoding is the requested encoding of lists, watches, single objects and responses
-	// to writes. What is sent is JSON. EncodingAuto, the default, requests protobuf if
+	// to writes. Request bodies are JSON. EncodingAuto, the default, requests protobuf if
 	// the type of the collection can be decoded from it, which takes less time and half
-	// of the bytes. It requests JSON otherwise: for custom resources (but not their
-	// metadata, kube.Partial), for a type with a field that is an interface or that the
-	// kind does not have, and for codec.Raw. The values are the same. If a server
-	// refuses protobuf, or sends protobuf that cannot be decoded, later requests ask
-	// for JSON. EncodingJSON always requests JSON.
+	// of the bytes. It requests JSON for custom resources (but not their metadata,
+	// kube.Partial), for a type with a field that is an interface or that the kind does
+	// not have, and for codec.Raw. The values are the same. If a server refuses protobuf,
+	// or sends protobuf that cannot be decoded, later requests ask for JSON. EncodingJSON
+	// always requests JSON.
 	Encoding Encoding
 
 	// DisableHTTP2 uses HTTP/1.1 only, with one connection for each watch.

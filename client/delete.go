@@ -26,7 +26,7 @@ type DeleteOptions struct {
 	Propagation Propagation // default: that of the resource, mostly Background
 
 	// GracePeriod is the time that a Pod has to stop, rounded up to whole seconds; nil =
-	// as in its spec, 0 = none: it is removed before its containers have stopped.
+	// as in its spec, 0 = none: the Pod is removed before its containers have stopped.
 	GracePeriod *time.Duration
 
 	// UID and ResourceVersion, if not empty, must be those of the object; otherwise

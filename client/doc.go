@@ -4,7 +4,7 @@
 // rate limit. [Client.Do] sends one request and returns either a 2xx response, whose body
 // the caller closes, or an error; a Status from the server is a *kube.Status. Do sends a
 // request again only with newer credentials: after a 401, a failed handshake or a lost
-// connection. A Collection repeats a request, for JSON, after a 406. All other retries
+// connection. After a 406 a Collection sends a request again, for JSON. All other retries
 // are left to the caller.
 //
 // A [Collection] is a typed view of one resource, for packages list and watch.
@@ -14,9 +14,9 @@
 //	pod, err := pods.Get(ctx, kube.Key{Namespace: "default", Name: "web-0"})
 //
 // A Collection also writes: Create, Update, UpdateStatus, Patch, Apply, Delete,
-// DeleteAll, and Edit, CreateOrUpdate and CreateOrPatch, which retry after a conflict. If
-// T has only some members of an object, the others are kept; if it is not certain which
-// element of a list they belong to, the write fails with an *[AmbiguousError].
+// DeleteAll, and Edit, CreateOrUpdate and CreateOrPatch, which retry after a conflict.
+// Members of an object that T does not have are kept; if it is not certain which list
+// element such a member belongs to, the write fails with an *[AmbiguousError].
 //
 // Watches use their own connection pool, so that they cannot block the connection of a
 // write.

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// ErrIdle means that the server was silent for too long: a dead peer, a stalled proxy,
-// or a watch without even bookmarks.
+// ErrIdle means that the server was silent for too long: a dead peer, a stalled proxy, or
+// a watch on which not even bookmarks arrive.
 var ErrIdle = errors.New("the server was silent for too long")
 
 // watchdog cancels a request that waits too long for the server. It runs only during a

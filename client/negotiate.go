@@ -77,11 +77,11 @@ func garbled(err error) bool {
 type refusals struct{ paths sync.Map }
 
 // Fetch sends a request for a list or a watch of the collection, like Do. If a T can be
-// decoded from protobuf ([Config.Encoding]) the server may choose that; r.Accept
-// defaults to that of c. If T does not decode metadata.managedFields, the server is
-// asked to leave them out, which it may ignore
-// (https://github.com/kubernetes/enhancements/issues/5958). If a server refuses such a
-// request, this and later requests ask for plain JSON.
+// decoded from protobuf ([Config.Encoding]), the server may respond in protobuf. r.Accept
+// must be set by the caller, from c.Accept. If T does not decode metadata.managedFields,
+// the request asks the server to leave them out, which a server may ignore
+// (https://github.com/kubernetes/enhancements/issues/5958). After a 406, this and later
+// requests ask for plain JSON.
 func (c Collection[T]) Fetch(ctx context.Context, r *Request) (*Response, error) {
 	if c.Check() == nil {
 		if accept := c.prefer(r.Accept); accept != r.Accept {

@@ -25,7 +25,7 @@ const (
 
 // Patch changes an object without reading it. patch is JSON as []byte or string, or any
 // value that encodes to the patch. If a patch sets metadata.resourceVersion and the
-// object has another one, it fails with [kube.ErrConflict].
+// object has another one, the request fails with [kube.ErrConflict].
 func (c Collection[T]) Patch(ctx context.Context, k kube.Key, t PatchType, patch any) (T, error) {
 	k = c.keyIn(k)
 	what := "patch " + c.named(k)
@@ -37,8 +37,8 @@ func (c Collection[T]) Patch(ctx context.Context, k kube.Key, t PatchType, patch
 }
 
 // PatchStatus sends a merge patch of the status: members that status does not contain are
-// unchanged. status is the value of the member, as a struct, map or JSON. A member that a
-// struct leaves out by omitempty or omitzero is not removed: to remove it use
+// unchanged. status is the value of the member status, as a struct, map or JSON. A member
+// that a struct leaves out by omitempty or omitzero is not removed: to remove it use
 // PatchStatusFrom. Lists are sent as a whole.
 func (c Collection[T]) PatchStatus(ctx context.Context, k kube.Key, status any) (T, error) {
 	body, err := patchBody(status)

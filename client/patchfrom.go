@@ -15,8 +15,8 @@ import (
 type PatchOptions struct {
 	// OptimisticLock sends the resourceVersion of the object before the change, so that any
 	// concurrent change is a [kube.ErrConflict]. Without it there is a conflict only if the
-	// object has another resourceVersion and the patch changes a list or replaces a struct
-	// that becomes zero, or if the object was deleted and created again.
+	// object was deleted and created again, or if it was changed and the patch changes a
+	// list or removes a struct that becomes zero.
 	OptimisticLock bool
 }
 

@@ -73,11 +73,11 @@ func (o LogOptions) query() url.Values {
 }
 
 // Logs returns the log of a container of a Pod, as text. It can be read while it arrives;
-// the caller must close it. Cancelling ctx ends it.
+// the caller must close it. Cancelling ctx ends the log.
 //
-// With Follow, Logs returns when the server begins to respond, which may be only at the
-// first line, however late that is. The log may be silent for any time, and the request does
-// not wait for the rate limit. If the connection to the server is lost, reading fails. If the
+// With Follow, Logs returns when the server begins to respond, which may be only when the
+// first line is written. The log may be silent for any time, and the request does not wait
+// for the rate limit. If the connection to the server is lost, reading fails. If the
 // connection between the server and the kubelet is lost, the log ends without an error, as at
 // the end of the container. To continue, call Logs again with Since or Tail.
 //
@@ -132,7 +132,7 @@ func (t ServiceAccountToken) Format(f fmt.State, _ rune) { _, _ = io.WriteString
 // MarshalText returns String, for logs in JSON.
 func (t ServiceAccountToken) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// RequestToken requests a token of a ServiceAccount, of a collection of
+// RequestToken requests a token for the ServiceAccount k; c is a collection of
 // [kube.ServiceAccounts]. See
 // https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-request-v1/.
 func (c Collection[T]) RequestToken(ctx context.Context, k kube.Key, o TokenOptions) (ServiceAccountToken, error) {

@@ -53,7 +53,7 @@ func (p *pools) closeIdle() {
 	p.watch.CloseIdleConnections()
 }
 
-// CloseIdleConnections closes connections without requests. Requests in progress
+// CloseIdleConnections closes connections that carry no request. Requests in progress
 // continue.
 func (c *Client) CloseIdleConnections() {
 	c.mu.Lock()

@@ -11,7 +11,7 @@ import (
 // only to the server of c. After a 401 it sends a request without a body once more if
 // there is a newer credential.
 //
-// It has neither the rate limit nor the timeouts of c: a request may be a watch.
+// It has neither the rate limit nor the timeouts of c, because a request may be a watch.
 // Responses are returned unchanged, whatever their code and content.
 func (c *Client) RoundTripper() http.RoundTripper { return forwarder{c} }
 

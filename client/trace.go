@@ -20,7 +20,7 @@ type Trace struct {
 	Done func(RoundTrip)
 
 	// Redial is called when new requests begin to use new connections, with the reason.
-	// Requests in progress, watches above all, continue on theirs.
+	// Requests in progress, such as watches, continue on the old connections.
 	Redial func(Reason)
 
 	// Rotated is called with nil when a new token, certificate or authority is used,
@@ -50,8 +50,8 @@ type RoundTrip struct {
 	// https://kubernetes.io/docs/tasks/debug/debug-cluster/audit/.
 	AuditID string
 
-	// FlowSchema and PriorityLevel are the UIDs that the server classified the request
-	// by. See https://kubernetes.io/docs/concepts/cluster-administration/flow-control/.
+	// FlowSchema and PriorityLevel are the UIDs of the objects by which the server classified the
+	// request. See https://kubernetes.io/docs/concepts/cluster-administration/flow-control/.
 	FlowSchema    string
 	PriorityLevel string
 }

@@ -109,13 +109,13 @@ func (c Collection[T]) Create(ctx context.Context, o T) (T, error) {
 // on the current object. [Collection.Edit] does that.
 //
 // Members that T does not have are kept: unless T holds all of an object (codec.Raw, or
-// [WriteOptions.Whole]), Update reads the object and applies the difference between its T
-// and o to it. The elements of a list are paired with the stored ones: by their keys if the
-// API defines them, as for containers and conditions, otherwise by a unique name, otherwise
-// by equality. If an element has members that T does not have, and it is not certain
-// whether it was changed or removed, nothing is written and the error is an
-// *[AmbiguousError]. Types that have all members of the element, such as those of
-// k8s.io/api, never cause it.
+// [WriteOptions.Whole]), Update reads the object, decodes it as a T, and applies the
+// difference between this T and o to the object. List elements of o are paired with the
+// stored ones: by their keys if the API defines them, as for containers and conditions,
+// otherwise by a unique name, otherwise by equality. If an element has members that T does
+// not have, and it is not certain whether it was changed or removed, nothing is written and
+// the error is an *[AmbiguousError]. Types that have all members of the element, such as
+// those of k8s.io/api, never cause this error.
 //
 // Changing the key of a list element (as the API defines it) or the name of a map entry,
 // or setting a pointer to nil, removes the old value: its members that T does not have are
@@ -185,21 +185,21 @@ const (
 )
 
 // CreateOrUpdate lets f set the desired state of the object. f gets the stored object, as
-// for [Collection.Edit]. If there is none, it gets a T with only the name and namespace
-// of k, which are set again after f. The object is written only if f changed it, and f
-// runs again after a conflict. Members that T does not have are kept, or the error is an
+// for [Collection.Edit], or, if there is none, a T with only the name and namespace of k,
+// which are set again after f. The object is written only if f changed it; after a
+// conflict f runs again. Members that T does not have are kept, or the error is an
 // *[AmbiguousError]: see [Collection.Update].
 func (c Collection[T]) CreateOrUpdate(ctx context.Context, k kube.Key, f func(o *T) error) (T, Outcome, error) {
 	return c.createOr(ctx, k, f, c.put)
 }
 
 // CreateOrPatch is CreateOrUpdate, but sends only the changes of f, as a JSON merge
-// patch: concurrent changes of other members do not conflict. It is sent with the UID of
-// the object that f got: if that was deleted and created again, f runs again. Lists, and
-// structs that become zero and have omitzero, are sent as a whole, and therefore with the
-// resourceVersion at which they were read. If two clients change the same member at the
-// same time, the last one wins: a value that depends on the previous one, such as a
-// counter, needs CreateOrUpdate.
+// patch: concurrent changes of other members do not conflict. The patch contains the UID
+// of the object that f got: if that object was deleted and created again, f runs again.
+// Lists, and structs that become zero and have omitzero, are sent as a whole, and
+// therefore with the resourceVersion at which they were read. If two clients change the
+// same member at the same time, the last write wins: a value that depends on the previous
+// one, such as a counter, needs CreateOrUpdate.
 func (c Collection[T]) CreateOrPatch(ctx context.Context, k kube.Key, f func(o *T) error) (T, Outcome, error) {
 	return c.createOr(ctx, k, f, c.mergePatch)
 }
