@@ -18,7 +18,7 @@ const (
 	Modified Type = "MODIFIED" // changed
 	Deleted  Type = "DELETED"  // deleted; Object is its last state
 	Bookmark Type = "BOOKMARK" // no further change up to Revision
-	Restart  Type = "RESTART"  // the whole collection follows, as ADDED; replaces one that was not SYNCED
+	Restart  Type = "RESTART"  // the whole collection follows, as ADDED; discard an incomplete earlier one
 	Synced   Type = "SYNCED"   // the whole collection has been delivered, as of Revision
 )
 
@@ -38,7 +38,7 @@ type Event[T kube.Object] struct {
 
 	// Revision of the object, or, for BOOKMARK and SYNCED, of the collection. Between
 	// RESTART and SYNCED objects are not in order of their revisions, so it is not safe to
-	// resume from one of theirs: use Watcher.Revision.
+	// resume from one of these: use Watcher.Revision.
 	Revision kube.Revision
 
 	// Object is the state of the object, for DELETED its final one. The receiver owns

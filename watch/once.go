@@ -25,9 +25,9 @@ var errBadEvent = errors.New("bad event")
 //
 // An object that cannot be decoded is yielded as a *codec.ItemError together with the
 // readable part of its event, and the watch continues. Any other error is the last
-// element, such as the *kube.Status of an ERROR event. If there is none, the server ended
-// the watch normally. If the server refuses o.Shard, Once yields its error, and does not
-// request again without the shard.
+// element, such as the *kube.Status of an ERROR event. Without such an error the server
+// ended the watch normally. If the server refuses o.Shard, Once yields the error of the
+// server, and does not send the request again without the shard.
 func Once[T kube.Object](ctx context.Context, c client.Collection[T], from kube.Revision, o Options) iter.Seq2[Event[T], error] {
 	o = o.defaults()
 	return func(yield func(Event[T], error) bool) {

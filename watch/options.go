@@ -14,10 +14,10 @@ import (
 type Options struct {
 	// Shard, if set, is the part of the collection to watch. It is sent as shardSelector
 	// (KEP-5866, feature gate ShardedListAndWatch of kube-apiserver), so that the server
-	// does not send other objects. If a server responds 400 or 500 to it, later requests
-	// have no shardSelector; a server that does not know it sends all objects. Events of
-	// other objects, deletions included, are always dropped before they are decoded.
-	// Bookmarks are delivered.
+	// does not send other objects. If a server responds 400 or 500 to shardSelector,
+	// later requests do not have it; a server that does not support it sends all objects.
+	// Events of other objects, deletions included, are always dropped before they are
+	// decoded. Bookmarks are delivered.
 	Shard kube.Shard
 
 	// Initial chooses how the initial objects are requested.
@@ -27,9 +27,9 @@ type Options struct {
 	// the server no longer has that history.
 	Revision kube.Revision
 
-	// Seen is the latest revision of the same server that is known, Revision or a later one;
-	// Revision may be empty. If the server's revision is lower, the server was restored to
-	// an earlier state: the collection is delivered again, and the Cause of RESTART is
+	// Seen is the latest known revision of the same server, at least Revision, which may be
+	// empty. If the server's revision is lower than Seen, the server was restored to an
+	// earlier state: the collection is delivered again, and the Cause of RESTART is
 	// ErrAhead. The check costs one request, a list of one object.
 	Seen kube.Revision
 
@@ -45,15 +45,15 @@ type Options struct {
 	Timeout time.Duration
 
 	// Idle is the longest silence on a watch; a server sends bookmarks about every
-	// minute. After it the connection is closed and the server's revision is checked.
-	// Default 3 minutes.
+	// minute. After this time the connection is closed and the server's revision is
+	// checked. Default 3 minutes.
 	Idle time.Duration
 
 	// MarkerTimeout is how long to wait for the mark that ends the initial objects of a
-	// stream. The time counts from the last object whose revision is lower than that of an
-	// object before it: such an object is an initial one. Some proxies and servers never
-	// send the mark. After the timeout, a watcher with Initial Auto always lists in pages.
-	// Default 15 seconds.
+	// stream. The time starts again with each ADDED whose revision is lower than an
+	// earlier one: its object is certainly an initial one. Some proxies and servers never
+	// send the mark. After the timeout, a watcher with Initial Auto always lists in
+	// pages. Default 15 seconds.
 	MarkerTimeout time.Duration
 
 	// Backoff is the pause before the first retry. It doubles with each consecutive retry,
@@ -92,7 +92,7 @@ type Trace struct {
 	Interrupted func(Interruption)
 	// Fallback is called once, when lists replace streaming.
 	Fallback func(why error)
-	// Unsharded is called once, when a request without Options.Shard succeeds after the
+	// Unsharded is called once, when a request succeeds without Options.Shard after the
 	// server refused it with the shard. From then on the server sends all objects.
 	Unsharded func(why error)
 	// Ahead is called when the server's revision turns out to be lower than the watcher's,

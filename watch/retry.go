@@ -7,9 +7,9 @@ import (
 	"github.com/listwatch/listwatch/internal/wait"
 )
 
-// Retry ends the pause before the next request if the last one did not reach the server,
-// except for a random time of at most Options.Backoff: a caller knows by another way that the
-// server is back. Otherwise it does nothing; a pause that the server requested is kept.
+// Retry is for callers that know from elsewhere that the server can be reached again. If the last
+// request did not reach the server, Retry shortens the pause before the next one to a random time
+// of at most Options.Backoff. Otherwise it does nothing: a pause that the server requested is kept.
 func (w *Watcher[T]) Retry() {
 	select {
 	case w.retry <- struct{}{}:

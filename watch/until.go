@@ -13,16 +13,15 @@ import (
 // Until waits until done returns true for the state of one object, and returns that
 // state. done is called with the current state and after each change; exists is false,
 // and o the zero value, while the object does not exist. If done fails, Until returns its
-// error. If changes follow each other quickly, or a list replaces missed events, done is
-// not called with each state.
+// error. done may miss states, for instance if a list replaces lost events.
 //
 //	pod, err := watch.Until(ctx, pods, key, func(p Pod, exists bool) (bool, error) {
 //		return exists && p.Status.Phase == "Running", nil
 //	})
 //
-// Until retries like a [Watcher], also after forbidden requests, until ctx is done. Its
-// error then wraps the cause of ctx and the last error of a request. If the object cannot
-// be decoded, Until fails at once. The object must match the selectors of c.
+// Until retries like a [Watcher], also after forbidden requests, until ctx is done. The error then
+// wraps the cause of ctx and, if the last request failed, its error. If the object cannot be
+// decoded, Until fails at once. The object must match the selectors of c.
 func Until[T kube.Object](ctx context.Context, c client.Collection[T], k kube.Key, done func(o T, exists bool) (bool, error)) (T, error) {
 	if k.Namespace == "" && c.Resource.Namespaced {
 		k.Namespace = c.Namespace

@@ -35,8 +35,8 @@ func New[T kube.Object](c client.Collection[T], o Options) *Watcher[T] {
 	return &Watcher[T]{col: c, protocol: protocol{o.defaults(), rand.Float64}, revision: o.Revision, retry: make(chan struct{}, 1)}
 }
 
-// Revision returns the revision of the last event from which the loop over Events has
-// returned: it is safe to resume from there. Empty before SYNCED.
+// Revision returns the revision of the last event that the loop over Events has
+// completely handled: it is safe to resume from there. Empty before SYNCED.
 func (w *Watcher[T]) Revision() kube.Revision {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -53,7 +53,7 @@ func (w *Watcher[T]) LastContact() time.Time {
 }
 
 // Events lists and watches until ctx is done, the loop is left, or an error occurs that
-// no retry can resolve. There are two such errors: the collection cannot be watched (see
+// no retry can resolve. There are two such errors: the collection is invalid (see
 // client.Collection.Check), or the server rejects the request as invalid before anything
 // was synced (kube.ErrInvalid), for instance because of an unknown field selector.
 //
@@ -64,12 +64,12 @@ func (w *Watcher[T]) LastContact() time.Time {
 // readable part. Every pause after a request is reported, except that Trace.Fallback
 // reports the one before lists replace streaming. A request that ended normally or with
 // kube.ErrGone is not reported if the next one follows at once. Forbidden and not found
-// are interruptions too: permissions and resources may return. A caller that wants to
-// give up leaves the loop.
+// are interruptions too: permissions and resources may return. To give up, leave the
+// loop.
 //
 // When Events is called again, it resumes from Revision, or lists again if the loop was
-// left between RESTART and SYNCED. The same limit of requests continues, and lists are
-// used if streaming did not work.
+// left between RESTART and SYNCED. The limit of requests continues, and lists replace
+// streaming if streaming has failed before.
 func (w *Watcher[T]) Events(ctx context.Context) iter.Seq2[Event[T], error] {
 	return func(yield func(Event[T], error) bool) {
 		if err := w.col.Check(); err != nil {
