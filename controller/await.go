@@ -31,13 +31,12 @@ type awaited struct {
 // returned for it, see [cache.Informer.Await]. Call it in a run after each write that the
 // next run must see, the removal of the last finalizer included; otherwise the next run
 // may decide on an older state, and for instance create an object twice. Only the key
-// waits, not the worker, for at most Options.AwaitTimeout; then it may run although the
-// cache does not show the write. The object may have another type than those of the
-// cache. If somebody deleted the object before the cache showed it, and no handler was
-// called because the informer had to list again ([cache.ErrVanished]), the key is added
-// again.
+// waits, not the worker. After Options.AwaitTimeout it runs even if the cache does not
+// show the write. written may have another type than the objects of the cache. If
+// somebody deleted the object before the cache showed it, and no handler was called
+// because the informer had to list again ([cache.ErrVanished]), the key is added again.
 //
-// It covers the writes of this process. The writes of the previous leader are in the
+// Await is for the writes of this process. The writes of the previous leader are in the
 // caches when [Controller.Run] begins to work, see [cache.Informer.UpToDate].
 //
 //	d, err := deployments.Create(ctx, want)
@@ -55,14 +54,14 @@ func (c *Controller[K]) AwaitDeleted(key K, in Awaiter, deleted kube.Object) {
 	c.addAwaited(key, awaited{in.Name(), deleted, in.AwaitDeleted})
 }
 
-// Awaited returns writes with a record of what it writes: each write that succeeds is
-// awaited for key in each of caches, as by Await and AwaitDeleted, so that the next run of
-// key sees it. Use it in a run for all writes of a collection:
+// Awaited returns the collection writes, changed so that the next run of key sees its
+// writes: for each write that succeeds, key waits for each of caches, as by Await and
+// AwaitDeleted. Use it in a run for all writes of a collection:
 //
 //	deployments := controller.Awaited(ctl, key, deployments, informer)
 //	_, _, err := deployments.CreateOrUpdate(ctx, key, ...)
 //
-// DeleteAll and Evict are not recorded.
+// DeleteAll and Evict are not awaited.
 func Awaited[K comparable, T kube.Object](c *Controller[K], key K, writes client.Collection[T], caches ...Awaiter) client.Collection[T] {
 	writes.Written = func(o kube.Object) {
 		for _, in := range caches {

@@ -24,7 +24,7 @@ type ClusterKey struct {
 // String returns "cluster:namespace/name".
 func (k ClusterKey) String() string { return k.Cluster + ":" + k.Key.String() }
 
-// Cluster is a cluster for which [Clusters] makes the caches.
+// Cluster is a cluster of [Clusters], as the function that makes its caches gets it.
 type Cluster struct {
 	Name   string
 	Client *client.Client
@@ -32,10 +32,10 @@ type Cluster struct {
 }
 
 // Clusters is a set of clusters for one or more controllers. Engage adds a cluster and Remove
-// removes it, at any time. Each cluster has its own caches, which Run runs; a V holds them. A
-// controller gets the objects of a cluster when all caches of the cluster are filled and up to
-// date. A cluster that cannot be reached does not delay the others, and is not ready: see
-// Status.
+// removes it, at any time. Each cluster has its own caches, which Run runs; a V holds the
+// caches of one cluster. A controller gets the objects of a cluster when all caches of the
+// cluster are filled and up to date. A cluster that cannot be reached does not delay the
+// others, and is not ready: see Status.
 //
 // The Func of a controller calls Get with the cluster of its key. Get returns false after
 // Remove, because keys of the cluster may still be queued. All methods are safe for concurrent
@@ -83,8 +83,8 @@ func NewClusters[V any](open func(*Cluster) (V, error)) *Clusters[V] {
 	return &Clusters[V]{open: open, members: make(map[string]*engaged[V]), leaving: make(map[string]*engaged[V]), wake: make(chan struct{}, 1)}
 }
 
-// ForClusters is [For] in each cluster: pick returns the cache from what open returned.
-// Like OwnsClusters and MapClusters it must be called before clusters are engaged.
+// ForClusters is [For] in each cluster: pick gets what open returned for a cluster, and returns the
+// input. Like OwnsClusters and MapClusters it must be called before clusters are engaged.
 func ForClusters[V any, T kube.Object](c *Controller[ClusterKey], s *Clusters[V], pick func(V) Input[T], only ...func(cache.Delta[T]) bool) {
 	wireClusters(c, s, pick, only, func(cluster string) func(cache.Delta[T], func(ClusterKey)) { return within(cluster, each[T]) })
 }
@@ -95,8 +95,8 @@ func OwnsClusters[V any, T cache.Owned[R], R any](c *Controller[ClusterKey], s *
 	wireClusters(c, s, pick, only, func(cluster string) func(cache.Delta[T], func(ClusterKey)) { return within(cluster, keys) })
 }
 
-// MapClusters is [Map] in each cluster: f gets the name of the cluster too. The keys may be
-// of any cluster, and of any type.
+// MapClusters is [Map] in each cluster: f gets the name of the cluster too. The keys may
+// belong to any cluster, and have any type.
 func MapClusters[V any, K comparable, T kube.Object](c *Controller[K], s *Clusters[V], pick func(V) Input[T], f func(cluster string, o T) []K, only ...func(cache.Delta[T]) bool) {
 	if f == nil {
 		panic("controller " + c.name + ": the function of MapClusters is nil")
@@ -129,8 +129,8 @@ func wireClusters[V any, K comparable, T kube.Object](c *Controller[K], s *Clust
 // ErrEngaged is the error of Engage if a cluster of this name is already engaged.
 var ErrEngaged = errors.New("a cluster of this name is engaged")
 
-// Engage adds a cluster. Its caches are filled when Run runs. c is used until Remove has
-// returned; the caller closes its idle connections. After Run has ended Engage fails.
+// Engage adds a cluster. Its caches are filled when Run runs. c is used until Remove has returned;
+// then the caller closes its idle connections. After Run has ended Engage fails.
 func (s *Clusters[V]) Engage(name string, c *client.Client) error {
 	e := &engaged[V]{Cluster: Cluster{Name: name, Client: c, Group: &cache.Group{}}, removed: make(chan struct{}), done: make(chan struct{})}
 	s.mu.Lock()
@@ -177,9 +177,9 @@ func (s *Clusters[V]) admit(e *engaged[V]) (err error) {
 	return nil
 }
 
-// Remove removes a cluster: the controllers get no further keys of it, and its informers
-// end. It returns when they have, or with the cause of ctx. A run of the Func that has
-// begun may continue. If no cluster of this name is engaged, Remove does nothing.
+// Remove removes a cluster: the controllers get no further keys of it, and its informers end. It
+// returns when the informers have ended, or with the cause of ctx. A run of the Func that has begun
+// may continue. If no cluster of this name is engaged, Remove does nothing.
 func (s *Clusters[V]) Remove(ctx context.Context, name string) error {
 	s.mu.Lock()
 	e := s.members[name]
@@ -212,8 +212,8 @@ func (s *Clusters[V]) end(e *engaged[V]) {
 	}
 }
 
-// Get returns what open returned for a cluster; false if its caches are not filled, or it is
-// not engaged any more.
+// Get returns what open returned for a cluster; false if its caches are not filled, or the
+// cluster is not engaged any more.
 func (s *Clusters[V]) Get(name string) (V, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -226,7 +226,7 @@ func (s *Clusters[V]) Get(name string) (V, bool) {
 // ClusterStatus is the state of an engaged cluster.
 type ClusterStatus struct {
 	Name string
-	Err  error // why it is not ready, as [cache.Group.Ready] does; nil = it is
+	Err  error // why it is not ready, from [cache.Group.Ready]; nil = ready
 }
 
 // Status returns the states of the engaged clusters, sorted by name.

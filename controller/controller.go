@@ -18,7 +18,7 @@ import (
 // is at least that time, or 2 minutes if that is less.
 type Func[K comparable] func(ctx context.Context, key K) (Result, error)
 
-// Options are the settings of a Controller; the zero value is the recommended setting.
+// Options are the settings of a Controller. The zero value is recommended.
 type Options[K comparable] struct {
 	// Workers is the number of keys that are processed concurrently. Default 1.
 	Workers int
@@ -30,8 +30,8 @@ type Options[K comparable] struct {
 	// if set, and the key runs again only when something changes. A run without an error
 	// resets the count, even if it requests another run. Default: no limit. Negative = no
 	// retries. A run that returns the error or the cause of its ctx because the controller
-	// stops does not count as failed. A panic of GaveUp is logged and counted like one of
-	// the Func.
+	// stops does not count as failed. A panic of GaveUp is logged and counted like a panic
+	// of the Func.
 	MaxRetries int
 	GaveUp     func(key K, err error)
 
@@ -46,20 +46,20 @@ type Options[K comparable] struct {
 	Queue queue.Options[K, Cause]
 
 	// Logger gets a warning for each run that failed, with its key, and a line when the
-	// controller begins to wait for a cache and when that ends. The first five conflicts in
-	// a row are usual: their lines are for debugging. Default: the logger of the Manager
-	// that runs the controller.
+	// controller has waited for a cache for 10 seconds and when the cache is filled. The
+	// first five conflicts in a row are logged at level Debug, because they are usual.
+	// Default: the logger of the Manager that runs the controller.
 	Logger *slog.Logger
 
-	// Trace has functions that are called as its fields say; Observe adds further ones.
+	// Trace has hooks; Observe adds further ones.
 	Trace Trace[K]
 }
 
 // Trace is a set of hooks, each of which may be nil. Workers call them concurrently. A
-// panic of one is logged and counted like one of the Func.
+// panic of a hook is logged and counted like a panic of the Func.
 type Trace[K comparable] struct {
-	// Waiting is called if the controller has waited for this input for 10 seconds, and
-	// again later, with the reason.
+	// Waiting is called with the reason when the controller has waited for an input for
+	// 10 seconds, and again while it waits longer.
 	Waiting func(input string, why error)
 
 	// Ran is called when a run has ended.
@@ -69,7 +69,7 @@ type Trace[K comparable] struct {
 // Run is one call of a Func, with its cause and result.
 type Run[K comparable] struct {
 	queue.Item[K, Cause]           // the key, its cause, and how long it waited
-	Attempt              int       // 0 for the first after a success
+	Attempt              int       // consecutive failed runs of the key before this one
 	Start                time.Time // of the call
 	Duration             time.Duration
 	Result               Result
@@ -131,8 +131,8 @@ func New[K comparable](name string, f Func[K], o Options[K]) *Controller[K] {
 // Name returns the name.
 func (c *Controller[K]) Name() string { return c.name }
 
-// Queue returns the queue, to add keys for other reasons: they wait until the
-// controller runs.
+// Queue returns the queue, to add keys for other reasons: they wait until the controller
+// runs.
 func (c *Controller[K]) Queue() *queue.Queue[K, Cause] { return c.queue }
 
 // SetLogger sets the logger of a controller without Options.Logger. A Manager calls it
@@ -162,10 +162,10 @@ func (c *Controller[K]) Observe(t Trace[K]) {
 //
 // Before Run, for instance in a replica that does not lead, the controller gets nothing
 // from its inputs. When Run begins, it gets each existing object once, and nothing for
-// objects that were deleted before: to clean up after those, use finalizers or owner
-// references. Keys that a stopped controller had not processed are lost in the same way:
-// the next controller begins with all objects that exist, but not with keys that were
-// added to [Controller.Queue].
+// objects that were deleted before: to clean up after deleted objects, use finalizers or
+// owner references. Keys that a stopped controller had not processed are lost: the next
+// controller begins with all objects that exist, but without keys that were added to
+// [Controller.Queue].
 func (c *Controller[K]) Run(ctx context.Context) error {
 	if err := c.run(ctx); err != nil {
 		return fmt.Errorf("controller %s: %w", c.name, err)

@@ -12,10 +12,10 @@
 //	controller.For(ctl, foos)
 //	controller.Owns(ctl, fooResource, deployments)
 //
-// The function is level-triggered: it does not get the change, but reads the current
-// state and does what is missing. It may be called again at any time. A key is processed
-// by one worker at a time. All changes during a run together lead to one more run. An
-// error leads to another run after a delay, which grows with each consecutive error.
+// The function is level-triggered: it does not get the change, but reads the current state and does
+// what is missing. It may be called again at any time. A key is processed by one worker at a time.
+// Changes during a run lead to one more run, however many they are. An error leads to another run
+// after a delay, which grows with each consecutive error.
 //
 // Package queue is the queue by itself. Package manager runs informers, controllers,
 // leader election and an HTTP listener together, and stops them in order.

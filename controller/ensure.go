@@ -12,15 +12,15 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Ensure lets f set the desired state of the object k, and writes it if f changes it.
-// Unlike [client.Collection.CreateOrUpdate] it asks the cache first, with a copy of the
-// object, which f may modify: if f changes nothing, as in most runs, Ensure sends no
-// request and returns the copy. f gets an object without UID if the cache has none: it is
-// created with one request. If the server has it nevertheless, or f changes the copy, f
-// runs again on the server's state, as in CreateOrUpdate.
+// Ensure lets f set the desired state of the object k, and writes the object if f changes
+// it. Unlike [client.Collection.CreateOrUpdate] it first calls f with a copy of the
+// object in the cache: if f changes nothing, as in most runs, Ensure sends no request and
+// returns the copy. If the cache has no such object, f gets one without UID, which one
+// request creates. If f changes the copy, or the object to create exists, f runs again on
+// the server's state, as in CreateOrUpdate.
 //
-// Use it with a collection of [Awaited], and an informer that the controller knows by
-// [For], [Owns] or [Map]: a change by others then leads to another run.
+// Use it with a collection of [Awaited], and an informer that is an input of the
+// controller by [For], [Owns] or [Map]: a change by others then leads to another run.
 func Ensure[T kube.Object](ctx context.Context, writes client.Collection[T], cached *cache.Store[T], k kube.Key, f func(*T) error) (T, client.Outcome, error) {
 	before, ok := cached.Get(k)
 	if !ok {

@@ -87,8 +87,8 @@ type tooLong time.Duration
 func (t tooLong) Error() string { return "after " + time.Duration(t).String() }
 
 // Ready returns nil while the controller works and its inputs are ready, otherwise the
-// reason. Inputs that were added while it ran do not count. The error does not name the
-// controller. It is for readiness probes.
+// reason. Inputs that were added after Run began do not count. The error does not name
+// the controller. Ready is for readiness probes.
 func (c *Controller[K]) Ready() error {
 	if err := c.begun(); err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 // Result requests another run. The zero Result requests none: the key runs again when
 // something changes.
 type Result struct {
-	// RequeueAfter adds the key again after this delay. The key runs earlier if
-	// something changes: then that run must request the delay again.
+	// RequeueAfter adds the key again after this delay. The key runs earlier if something
+	// changes: that run must then request the delay again.
 	RequeueAfter time.Duration
 
 	// Requeue adds the key again after the limiter's delay, which grows with each

@@ -16,14 +16,14 @@ import (
 //
 // An input that is added while the controller runs is used when its cache is filled and up
 // to date. Until then the controller works on the keys of its other inputs, and afterwards
-// it gets each object of the new one once. If the cache cannot be filled, the others
-// continue; if it has ended, that is logged, and the input is left out. One that is added
-// after the controller has ended is not used.
+// it gets each object of the new one once. If the cache cannot be filled, the other inputs
+// continue; if the cache has ended, the controller logs an error and leaves the input out.
+// An input that is added after the controller has ended is not used.
 type Source struct{ remove func() }
 
-// Remove removes the input: it adds no further keys, except by a call of a predicate or of
-// the function of Map that has begun. Keys that it has added stay in the queue. The cache
-// is not stopped. Remove may be called at any time, and more than once.
+// Remove removes the input: it adds no further keys, except those of a call of a predicate
+// or of the function of Map that is in progress. Keys that it has added stay in the queue.
+// The cache is not stopped. Remove may be called at any time, and more than once.
 func (s *Source) Remove() { s.remove() }
 
 // input is a cache that adds keys.

@@ -24,8 +24,8 @@ func For[T kube.Object](c *Controller[kube.Key], in Input[T], only ...func(cache
 	return wire(c, in, only, each[T])
 }
 
-// Owns adds, for each changed object of in, the key of its controlling owner, if that is an
-// object of the resource owner. If the object got another owner, it adds both keys.
+// Owns adds, for each changed object of in, the key of its controlling owner, if that is an object
+// of the resource owner. If the object changes from one owner to another, it adds both keys.
 func Owns[T cache.Owned[R], R any](c *Controller[kube.Key], owner kube.Resource, in Input[T], only ...func(cache.Delta[T]) bool) *Source {
 	return wire(c, in, only, owners[T, R](owner))
 }
@@ -66,7 +66,7 @@ func ownerKey(owner kube.Resource, k kube.Key, refs []kube.OwnerReference) (kube
 }
 
 // Map adds the keys that f returns for each changed object of in. For a modified object
-// it also adds the keys that f returns for the previous state, so that keys that no
+// it also adds the keys that f returns for its previous state, so that keys that no
 // longer depend on the object run too. f must be fast: the cache waits for it.
 func Map[K comparable, T kube.Object](c *Controller[K], in Input[T], f func(T) []K, only ...func(cache.Delta[T]) bool) *Source {
 	if f == nil {
@@ -90,9 +90,9 @@ func mapped[K comparable, T kube.Object](f func(T) []K) func(cache.Delta[T], fun
 }
 
 // GenerationChanged passes creations, deletions, resyncs, and updates that change
-// metadata.generation. It does not pass updates that change only status or metadata, where
-// the resource counts generations, as custom ones do. Setting a deletionTimestamp changes the
-// generation. Of objects without a generation, such as Services, it passes each update.
+// metadata.generation. For resources that count generations, as custom resources do, it does
+// not pass updates that change only status or metadata, except a new deletionTimestamp. For
+// objects without a generation, such as Services, it passes each update.
 func GenerationChanged[T interface {
 	kube.Object
 	GetGeneration() int64
