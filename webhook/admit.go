@@ -32,9 +32,9 @@ type User struct {
 	Extra  map[string][]string `json:"extra,omitempty"`
 }
 
-// Rule selects the requests that the API server sends to a webhook. The zero value is
-// each creation and update of the object itself, and refuses the request if the webhook
-// does not answer. See
+// Rule selects the requests that the API server sends to a webhook. The zero value selects
+// each creation and update of the object itself, and the API server refuses a request if the
+// webhook does not answer. See
 // https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/.
 type Rule struct {
 	// Name distinguishes several webhooks of a kind for one resource. It is a DNS name
@@ -49,8 +49,8 @@ type Rule struct {
 	// API server refuses it.
 	Ignore bool
 
-	// Namespaces and Objects select by labels. The server finds them in the metadata of
-	// the namespace and of the object. Default: all.
+	// Namespaces and Objects select by labels. The API server matches the labels of the
+	// namespace and of the object. Default: all.
 	Namespaces, Objects kube.LabelSelector
 
 	// Conditions are CEL expressions that the API server evaluates; all must be true.
@@ -74,7 +74,7 @@ type Condition struct {
 	Expression string `json:"expression"` // such as "request.userInfo.username != 'admin'"
 }
 
-// Request is a write that the API server asks about.
+// Request is a request that the API server sends for admission.
 type Request[T kube.Object] struct {
 	UID         string // of the request, not of the object
 	Operation   Operation
@@ -94,18 +94,19 @@ type Request[T kube.Object] struct {
 const maxWarnings = 20
 
 // Warn adds a warning for the client, whether the request is accepted or not. kubectl
-// prints it. The API server cuts long ones: 120 characters are a good limit.
+// prints it. The API server truncates long warnings: 120 characters are a good limit.
+// Warnings after the twentieth of a request are dropped.
 func (r *Request[T]) Warn(format string, args ...any) {
 	if len(r.warnings) < maxWarnings {
 		r.warnings = append(r.warnings, clip(fmt.Sprintf(format, args...)))
 	}
 }
 
-// Validate adds a webhook that accepts or refuses writes of res. f is called for several
-// requests at a time, must not change the objects, and should return before ctx ends. A
-// [*FieldError], or several joined, refuses the request with 422 and a cause for each
-// field; a *[kube.Status] with its code; any other error with 403. The text of the error
-// is sent to the client.
+// Validate adds a webhook that accepts or refuses writes of res. f is called
+// concurrently, must not change the objects, and should return before ctx ends. An error
+// of f refuses the request: a [*FieldError], or several joined, with 422 and a cause for
+// each field, a *[kube.Status] with its own code, any other error with 403. The text of
+// the error is sent to the client.
 //
 // An object that does not fit T is refused. Validate panics if s runs, or if res has a
 // webhook of that name.
@@ -121,9 +122,8 @@ func Validate[T kube.Object](s *Server, res kube.Resource, rule Rule, f func(ctx
 
 // Mutate adds a webhook that may change objects of res before they are validated and
 // stored: f changes r.Object. Members that T does not have are kept; if it is not certain
-// which element of a list they belong to, the request is refused with a
-// *[client.AmbiguousError]. f must lead to the same object if it is called again. For
-// errors see [Validate].
+// which list element such a member belongs to, the request is refused with a
+// *[client.AmbiguousError]. f must be idempotent. For errors see [Validate].
 func Mutate[T kube.Object](s *Server, res kube.Resource, rule Rule, f func(ctx context.Context, r *Request[T]) error) {
 	s.add(admission(mutate, res, rule, func(ctx context.Context, q *admissionRequest) (*admissionResponse, error) {
 		r, err := requestOf[T](res, q)

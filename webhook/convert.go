@@ -13,15 +13,15 @@ import (
 )
 
 // Convert adds a conversion between two versions of a custom resource: that of hub, which
-// should be the one that is stored, and spoke. Convert is called once for each other
-// version; two of these are converted to each other by way of the hub. up and down are
-// called for several objects at a time, and must lose nothing: what one version cannot
-// hold belongs in an annotation. webhooktest.RoundTrip looks for what is lost.
+// should be the one that is stored, and spoke. Call Convert once for each version other
+// than hub; the server converts two of these versions to each other by way of hub. up and
+// down are called concurrently, and must lose nothing: keep what a version cannot hold in
+// an annotation. webhooktest.RoundTrip looks for lost members.
 //
-// The server keeps the metadata of an object except for labels and annotations, and drops
-// members that the types do not have. An error of up or down fails the request with the
-// text of the error, and so the list or watch that it belongs to: convert every object
-// that can be stored. Convert panics if s runs, or if the conversion exists.
+// The server keeps the metadata of an object except for labels and annotations, and drops members
+// that the types do not have. If up or down fails, the conversion request fails with the text of
+// the error, and with it the client's list or watch: up and down must convert every object that can
+// be stored. Convert panics if s runs, or if the conversion exists.
 func Convert[Hub, Spoke kube.Object](s *Server, hub kube.Resource, spoke string, up func(Spoke) (Hub, error), down func(Hub) (Spoke, error)) {
 	s.addConversion(hub, spoke, conversion{
 		up:   func(b json.RawMessage) (json.RawMessage, error) { return converted(b, up) },

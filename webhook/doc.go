@@ -13,18 +13,18 @@
 // The functions get objects as T. With [Mutate], members that T does not have are kept.
 // With [Convert], a function converts one object, and the server calls it for each object
 // of a request. The server does not wait for caches and refuses requests that are not
-// reviews. A body may have 8 MiB, that of a conversion 64 MiB, and all bodies together 256
-// MiB. After it was stopped, the server serves for 15 s.
+// reviews. The body of a request may have 8 MiB, that of a conversion 64 MiB, and all
+// bodies together 256 MiB. When it is stopped, the server continues to serve for 15 s.
 //
-// The replicas share a Secret with a CA and a certificate, and write the CA into the
-// webhook configurations and definitions. They use conditional writes and need no leader. A
-// CA signs one certificate, and its key is not kept. A certificate is valid for 90 days;
-// after two thirds of that, a replica makes a new CA with a new certificate. Each replica
-// serves with it once every configuration has held both CAs for 5 minutes, so that API
-// servers trust the served certificate at each moment. Expired CAs are removed. A
-// configuration holds at most 16 CAs: of those that others have added, the ones that end
-// first are removed. To revoke a CA, delete it from the Secret and the configurations.
+// The replicas share a Secret with a CA and a certificate, and write the CA into the webhook
+// configurations and definitions. They use conditional writes and need no leader. A CA signs one
+// certificate; then the key of the CA is discarded. A certificate is valid for 90 days; after two
+// thirds of this time, a replica makes a new CA with a new certificate. Each replica serves the new
+// certificate once every configuration has held both CAs for 5 minutes, so that API servers trust
+// the served certificate at all times. CAs that expired more than 7 days ago are removed. A
+// configuration holds at most 16 CAs: if others add more, those of theirs that expire first are
+// removed. To revoke a CA, delete it from the Secret and the configurations.
 //
-// [Server.Manifests] returns the configurations and the permissions that the server needs.
-// Package webhooktest calls webhooks without TLS, and finds members that conversions lose.
+// [Server.Manifests] returns the configurations and the permissions that the server needs. Package
+// webhooktest calls webhooks without TLS, and looks for members that conversions lose.
 package webhook

@@ -27,7 +27,7 @@ const (
 )
 
 // FieldError refuses an object because of one field. errors.Join joins several. The client
-// gets the code 422 with a cause for each, as for fields that the API server itself
+// gets code 422 with a cause for each FieldError, as for fields that the API server itself
 // refuses. The message goes to the client and to logs: it must not contain a secret.
 type FieldError struct {
 	Field   string // path, such as "spec.ports[0].name"

@@ -10,12 +10,12 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Manifests returns the webhook configurations and the permissions that Run needs, as
-// YAML for kubectl apply -f: a Role in the namespace of the Secret, and a ClusterRole. The
-// program binds them to its service account. The configurations have no CA: tools that
-// apply them must leave caBundle alone. A server-side apply that drops or renames a webhook is
-// refused (422) once Run has written a CA into it, as Run owns that field of it: remove the
-// webhook first, as by kubectl patch --type=json. With Options.Install, Run does so.
+// Manifests returns the webhook configurations and the permissions that Run needs, as YAML for
+// kubectl apply -f: a Role in the namespace of the Secret, and a ClusterRole. The program
+// binds them to its service account. The configurations have no CA: tools that apply them must
+// leave caBundle alone. Once Run has written a CA into a webhook, and so owns its field
+// caBundle, a server-side apply that drops or renames the webhook is refused (422): remove it
+// first, as by kubectl patch --type=json. With Options.Install, Run removes it.
 func (s *Server) Manifests() ([]byte, error) {
 	objects := []map[string]any{}
 	for _, t := range s.targets() {

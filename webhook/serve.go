@@ -30,8 +30,8 @@ func windows() *http.HTTP2Config {
 }
 
 // Run listens, obtains a certificate, and serves until ctx ends and Options.Drain has
-// passed, so that requests of API servers that still use this replica are answered. The
-// certificate is renewed meanwhile. It returns nil if ctx ended it. It can be called
+// passed, so that requests of API servers that still use this replica are answered.
+// Meanwhile it renews the certificate. Run returns nil if ctx ended it. It can be called
 // once.
 func (s *Server) Run(ctx context.Context) error {
 	s.mu.Lock()
@@ -86,9 +86,8 @@ func (s *Server) drain(server *http.Server) {
 	}
 }
 
-// GetCertificate returns the certificate that the server serves by, for the tls.Config of
-// another listener of the program, such as that of manager.Secure. It fails while there is
-// none.
+// GetCertificate returns the served certificate, for the tls.Config of another listener of
+// the program, such as that of manager.Secure. It fails while there is no certificate.
 func (s *Server) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,9 +97,9 @@ func (s *Server) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 	return s.serving.tls, nil
 }
 
-// Handler answers the requests, for a listener other than that of Run. Over HTTP/2, the
-// connection of such a listener should have more room than all its streams together:
-// requests wait unread while the limit of all bodies is reached.
+// Handler answers the requests, for a listener other than that of Run. Over HTTP/2, the receive
+// buffer of a connection of such a listener should be larger than those of all its streams
+// together: while the limit of all bodies together is reached, requests wait unread.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, h := range s.list(validate, mutate, convert) {

@@ -17,22 +17,22 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Options set where a Server listens and which certificates it uses. Either Secret or the
-// files are required.
+// Options set where a Server listens and which certificates it uses. Either Secret, or
+// CertFile and KeyFile, are required.
 type Options struct {
-	// Secret holds the certificates, which all replicas share. Run creates it. Required,
-	// unless there are files.
+	// Secret holds the certificates, which all replicas share. Run creates it. Required
+	// without CertFile and KeyFile.
 	Secret kube.Key
 
-	// CertFile and KeyFile are used instead, for instance those of cert-manager. They are
-	// read again every minute. Somebody else writes the CA into the configurations.
+	// CertFile and KeyFile replace Secret, for instance those of cert-manager. They are
+	// read again every minute. Another program must write the CA into the configurations.
 	CertFile, KeyFile string
 
 	// Name is the name of the webhook configurations. Default: that of Secret.
 	Name string
 
-	// Service is how API servers reach the replicas, ServicePort its port. Default: the
-	// key of Secret, and 443.
+	// Service is the Service by which API servers reach the replicas. Default: the
+	// namespace and name of Secret. Default of ServicePort: 443.
 	Service     kube.Key
 	ServicePort int
 
@@ -43,28 +43,28 @@ type Options struct {
 	// Listen is the address to listen on. Default ":9443".
 	Listen string
 
-	// Install makes Run apply the webhook configurations. By default they are applied by
-	// somebody else, see [Server.Manifests], and Run writes the CA into them. With Install
-	// it also removes the webhooks that a former program installed by the same Name, or had
-	// at the same Service or URL, and this one has not: API servers would refuse requests
-	// because of them.
+	// Install makes Run apply the webhook configurations. Without it they must be applied
+	// otherwise, see [Server.Manifests], and Run only writes the CA into them. With Install Run
+	// also removes webhooks that this program does not have, such as those of an earlier version,
+	// if they were installed by the same Name or lead to the same Service or URL: because of them
+	// API servers would refuse requests.
 	Install bool
 
-	// Lifetime is how long a certificate is valid; after two thirds of it there is a new
-	// one. Default 90 days.
+	// Lifetime is how long a certificate is valid. It is renewed after two thirds of this
+	// time. Default 90 days.
 	Lifetime time.Duration
 
 	// Settle is how long a new CA must be in every configuration before this replica
-	// serves by it: API servers learn of a change later than it is made. Default 5
+	// serves its certificate, because API servers notice a change with a delay. Default 5
 	// minutes.
 	Settle time.Duration
 
-	// Check is the time between two looks at the Secret, the configurations and files,
-	// at most. Default 1 minute.
+	// Check is the longest time between two reads of the Secret, the configurations and
+	// files. Default 1 minute.
 	Check time.Duration
 
-	// Drain is how long a Server serves after it was stopped: API servers learn of that
-	// later. Default 15 s, which fits into the 30 s of a Manager and of a pod.
+	// Drain is how long a Server continues to serve when it is stopped, because API servers notice
+	// that with a delay. Default 15 s, which fits into the 30 s of a Manager and of a pod.
 	Drain time.Duration
 
 	Trace  Trace
@@ -72,7 +72,7 @@ type Options struct {
 }
 
 // Trace is a set of hooks; each may be nil. They must not block, and may be called
-// several times at once.
+// concurrently.
 type Trace struct {
 	Reviewed func(Review)
 	// Serving is called when another certificate is served, with the time at which it
@@ -88,7 +88,7 @@ type Review struct {
 	Webhook  string // name of the webhook; for a conversion the resource
 	Code     int    // of HTTP
 	Allowed  bool   // false also for a request that is not a review, and for a failed conversion
-	Err      error  // why it was not allowed; from the program's function
+	Err      error  // why it was not allowed
 	Duration time.Duration
 }
 
@@ -158,7 +158,7 @@ const (
 )
 
 // New returns a server without webhooks: add them by [Validate], [Mutate] and [Convert].
-// It sends no request. c may be nil if there are files.
+// It sends no request. c may be nil if CertFile is set and Install is not.
 func New(c *client.Client, o Options) (*Server, error) {
 	fail := func(format string, args ...any) (*Server, error) {
 		return nil, fmt.Errorf("webhook server: "+format, args...)
@@ -277,7 +277,7 @@ func (s *Server) Observe(t Trace) {
 	s.traces = append(s.traces, t)
 }
 
-// Webhook is what a Server answers at one path.
+// Webhook is a webhook or a conversion that a Server serves at one path.
 type Webhook struct {
 	Name     string // of the webhook; for a conversion the resource, such as "greetings.example.com"
 	Path     string
@@ -287,7 +287,7 @@ type Webhook struct {
 	Rule     Rule // with its defaults
 }
 
-// Webhooks returns what s answers, in the order in which it was added.
+// Webhooks returns the webhooks and conversions of s, in the order in which they were added.
 func (s *Server) Webhooks() []Webhook {
 	var all []Webhook
 	for _, h := range s.list(validate, mutate, convert) {
@@ -303,8 +303,8 @@ func (s *Server) Address() string {
 	return s.address
 }
 
-// Ready is for a readiness probe: it fails until API servers trust the certificate, as
-// far as this replica has seen, and if the certificate has expired.
+// Ready is for a readiness probe. It fails until API servers trust the served
+// certificate, as far as this replica can see, and after the certificate has expired.
 func (s *Server) Ready() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
