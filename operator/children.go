@@ -18,15 +18,15 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// ErrForeign means that an object of the name exists, which another object or nobody
-// controls. It was not changed. The owner is reconciled again when that object changes or is
-// deleted, so a reconciler may report the error in its status, and return nil.
+// ErrForeign means that an object of this name exists that another object or nobody
+// controls. The object was not changed. The owner is reconciled again when the object
+// changes or is deleted, so a reconciler may report the error in its status, and return nil.
 var ErrForeign = errors.New("the object exists and does not belong to the owner")
 
 var zero time.Time
 
 // Children are the objects of a resource that the objects of a reconciler control. C has
-// the members that the program reads: kube.Partial for the metadata only.
+// the members that the program reads; use kube.Partial for the metadata only.
 type Children[C, T kube.Object] struct {
 	*cache.Informer[C]
 	Resource kube.Resource
@@ -78,27 +78,27 @@ func (s *Children[C, T]) waiting(c C) []kube.Key {
 	return owners
 }
 
-// Apply makes a child of owner as desired says, by server-side apply: see
-// [client.Collection.Apply]. desired is a struct, a map or JSON with the members to set.
-// Its default name and namespace are those of owner, which becomes the controller; members of
-// its metadata that only servers set, such as the uid, are left out. A missing
-// object is created; one that owner does not control is not changed: see [ErrForeign]. A
-// child that is being deleted is not changed. Members, and elements of lists with keys, that
-// others add are kept, unless the desired state is invalid beside them: then all lists that it
-// has are replaced, those of the metadata excepted. If it stays invalid, they are replaced again
-// only after a change of the child or of the desired state. Apply a child once in a run: a second
-// desired state would remove what only the first one has.
+// Apply creates or changes a child of owner by server-side apply: see [client.Collection.Apply].
+// desired is a struct, a map or JSON with the members to set. The default name and namespace of
+// the child are those of owner, which becomes its controller. Members of the metadata that only
+// servers set, such as the uid, are left out. An object that owner does not control is not
+// changed: see [ErrForeign]; nor is a child that is being deleted. Apply keeps members, and
+// elements of lists with keys, that others add, unless the desired state is invalid together with
+// them: then it replaces all lists of the desired state, except those of the metadata. If the
+// object is still invalid, Apply replaces the lists again only after a change of the child or of
+// the desired state. Apply a child once in a run: a second desired state would remove what only
+// the first one has.
 //
-// If desired is what the last Apply of this process sent, and nobody has changed the child
-// since, no request is sent. Changes are noticed by the generation and the metadata, or by
-// the resourceVersion of resources without generations, so C need not have the members: there
-// a change of the status, too, causes another request, which changes nothing.
+// If desired is what the last Apply of this process sent, and nobody has changed the child since,
+// no request is sent. Apply detects a change by the generation and the metadata, so C need not have
+// the desired members. For resources without generations it compares the resourceVersion: then a
+// change of the status, too, leads to a request, which changes nothing.
 func (s *Children[C, T]) Apply(ctx context.Context, owner T, desired any) (C, error) {
 	return s.apply(ctx, owner, desired, false)
 }
 
-// Create is Apply for a child that does not exist. An existing one is returned, and not
-// changed: for generated passwords and the like.
+// Create is Apply for a child that does not exist. It returns an existing child
+// unchanged. Use it for generated passwords and the like.
 func (s *Children[C, T]) Create(ctx context.Context, owner T, desired any) (C, error) {
 	return s.apply(ctx, owner, desired, true)
 }
@@ -215,8 +215,8 @@ func (s *Children[C, T]) state(m kube.Meta) string {
 	return fmt.Sprintf("%s %d %q %q %q", m.UID, m.Generation, m.Labels, m.Annotations, m.Finalizers) // maps are printed in order
 }
 
-// Delete deletes a child, and reports whether owner has none of that name any more. The
-// owner is reconciled again when it is gone.
+// Delete deletes a child, and reports whether the cache shows that owner has no child of
+// this name. The owner is reconciled again when the child is gone.
 func (s *Children[C, T]) Delete(ctx context.Context, owner T, name string, o client.DeleteOptions) (gone bool, err error) {
 	left, err := s.remove(ctx, owner, o, func(k kube.Key) bool { return k.Name == name })
 	return left == 0, err
@@ -242,7 +242,7 @@ func (s *Children[C, T]) delete(ctx context.Context, owner T, c C, o client.Dele
 }
 
 // Prune deletes the children of owner whose names are not in keep, and returns how many
-// are left of them. Those that Create has made are children, too.
+// of these the cache still shows. Objects that Create has made are children, too.
 func (s *Children[C, T]) Prune(ctx context.Context, owner T, o client.DeleteOptions, keep ...string) (left int, err error) {
 	return s.remove(ctx, owner, o, func(k kube.Key) bool { return !slices.Contains(keep, k.Name) })
 }

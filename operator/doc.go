@@ -1,4 +1,4 @@
-// Package operator makes a program of a reconcile function: it wires the informers, the
+// Package operator turns a reconcile function into a program: it connects the informers, the
 // controller, leader election, webhooks, Events and the flags that every operator has.
 //
 //	func main() { operator.Main(operator.Options{Name: "greeting", Setup: setup}) }
@@ -22,5 +22,5 @@
 //	}
 //
 // All parts are those of packages cache, controller, manager, lease, webhook and crd, and
-// are reachable: an operator may add its own by [Operator.Manager].
+// are accessible: an operator may add parts of its own by [Operator.Manager].
 package operator

@@ -15,13 +15,13 @@ import (
 	"github.com/listwatch/listwatch/config"
 )
 
-// Main is the function main of an operator. It parses the command line, to which the program
-// may have added flags of its own by package flag, finds the cluster as kubectl does or by
-// the service account of the pod, and runs the operator until a signal arrives. After an
-// error the process exits with 1.
+// Main is the function main of an operator. It parses the command line, also the flags that
+// the program has added by package flag, finds the cluster as kubectl does or by the service
+// account of the pod, and runs the operator until a signal arrives. After an error the
+// process exits with code 1.
 //
-// With -print it prints the definitions, the webhook configurations and the permissions of
-// the webhooks as YAML, and ends.
+// With -print, Main only prints the definitions, the webhook configurations and the
+// permissions of the webhooks as YAML.
 func Main(o Options) {
 	kubeconfig := flag.String("kubeconfig", "", "kubeconfig file; by default as kubectl finds it, or the pod's service account")
 	printed := flag.Bool("print", false, "print the CustomResourceDefinitions, and the webhook configurations with their permissions, and end")

@@ -35,8 +35,8 @@ type written[T kube.Object] struct {
 	now T
 }
 
-// For adds a reconciler of the objects of r, which has one. Its controller has the plural name
-// of r.
+// For adds a reconciler of the objects of r; call it once for each r. The name of its
+// controller is the plural of r.
 func For[T interface {
 	kube.Object
 	GetGeneration() int64
@@ -93,21 +93,22 @@ func (s *Objects[T]) finalizers(ctx context.Context, o T, all []string) (T, erro
 	return s.Writes(o).Patch(ctx, kube.KeyOf(o), client.MergePatch, patch)
 }
 
-// Writes returns the collection for writes about o: the next run of o sees them.
+// Writes returns the collection of the resource for writes in a run of o: the next run of o sees
+// these writes.
 func (s *Objects[T]) Writes(o T) client.Collection[T] {
 	c := of[T](s.op, s.Resource).With(client.WriteOptions{FieldManager: s.op.o.suffixed(), Whole: s.whole()})
 	return controller.Awaited(s.Controller, kube.KeyOf(o), c, s.Informer)
 }
 
 // Patch lets change modify a copy of o, and sends the difference, if there is one: see
-// [client.Collection.PatchFrom]. If Patch or PatchStatus of this run have changed o, it is a
-// copy of what they returned.
+// [client.Collection.PatchFrom]. If Patch or PatchStatus have changed o before in this run,
+// change gets a copy of the state that they returned.
 func (s *Objects[T]) Patch(ctx context.Context, o T, change func(*T)) (T, error) {
 	return s.patch(ctx, o, change, client.Collection[T].PatchFrom)
 }
 
-// PatchStatus is Patch of the status. If o was deleted meanwhile, it does nothing. If the
-// resource has no status subresource, that is an error.
+// PatchStatus is Patch of the status. If o was deleted meanwhile, PatchStatus does
+// nothing. If the resource has no status subresource, it returns an error.
 func (s *Objects[T]) PatchStatus(ctx context.Context, o T, change func(*T)) error {
 	_, err := s.patch(ctx, o, change, client.Collection[T].PatchStatusFrom)
 	if !errors.Is(err, kube.ErrNotFound) {

@@ -29,37 +29,37 @@ type Options struct {
 	// sends no request. Required.
 	Setup func(*Operator) error
 
-	// Watched is the only namespace whose objects are reconciled. Default: all. The flag is
-	// -namespace.
+	// Watched is the only namespace whose objects are reconciled and cached. Default: all.
+	// The flag is -namespace.
 	Watched string
 
-	// Namespace has the Lease and the Secret. Default: "default"; for Main, that of the
-	// kubeconfig or of the pod. The flag is -system-namespace.
+	// Namespace is that of the Lease and of the Secret of the webhooks. Default: "default"; for
+	// Main, that of the kubeconfig or of the pod. The flag is -system-namespace.
 	Namespace string
 
 	// Elect makes the reconcilers work only while this replica holds the Lease. The flag is
 	// -leader-elect.
 	Elect bool
 
-	// Webhook has the options of the webhooks. Its default Secret is that of Name. The flags
+	// Webhook has the options of the webhooks. Default of its Secret: see Name. The flags
 	// are -webhook-listen and -webhook-url.
 	Webhook webhook.Options
 
-	// NoServe makes Run not serve the webhooks, which are then called by other means, as
-	// webhooktest.Admit does in tests.
+	// With NoServe Run does not serve the webhooks. It is for programs that call them
+	// otherwise, as tests do by webhooktest.Admit.
 	NoServe bool
 
-	// Manager has the options of the Manager; Main sets Listen by the flag -listen, Signals,
-	// and a missing Logger to slog.Default.
+	// Manager has the options of the Manager. Main sets Signals, Listen by the flag -listen,
+	// and Logger to slog.Default if it is nil.
 	Manager manager.Options
 }
 
 // suffixed returns the name of the operator for others.
 func (o Options) suffixed() string { return o.Name + "-operator" }
 
-// Operator is what Setup adds parts to, and then runs.
+// Operator is a program to which Setup adds parts.
 type Operator struct {
-	Client  *client.Client   // with the field manager of the operator only if its Config says so
+	Client  *client.Client   // its field manager is that of its Config
 	Manager *manager.Manager // for further parts
 	Events  *events.Recorder // about the reconciled objects
 
@@ -69,7 +69,7 @@ type Operator struct {
 	errs  []error // of Define and Webhooks
 }
 
-// New returns the operator that Setup makes, for tests and for programs with flags of
+// New calls Setup and returns the operator, for tests and for programs with flags of
 // their own. It sends no request.
 func New(c *client.Client, o Options) (*Operator, error) {
 	switch {
@@ -99,8 +99,8 @@ func New(c *client.Client, o Options) (*Operator, error) {
 // Run runs the operator until ctx ends, as [manager.Manager.Run] does.
 func (op *Operator) Run(ctx context.Context) error { return op.Manager.Run(ctx) }
 
-// Define adds a definition, which the flag -print prints. It takes the results of [crd.Of];
-// an error is returned by New. The conversion of a definition is that of the webhooks.
+// Define adds a definition, which the flag -print prints. It takes the results of [crd.Of]; New
+// returns the error. If webhooks convert the resource, New sets the conversion of the definition.
 func (op *Operator) Define(d *crd.Definition, err error) {
 	if err != nil {
 		op.errs = append(op.errs, err)
@@ -109,11 +109,11 @@ func (op *Operator) Define(d *crd.Definition, err error) {
 	op.defs = append(op.defs, d)
 }
 
-// Definitions returns what Define added, for [crd.Ensure].
+// Definitions returns the definitions that Define added, for [crd.Ensure].
 func (op *Operator) Definitions() []*crd.Definition { return op.defs }
 
 // Webhooks returns the server of the webhooks, which all replicas run. The first call adds
-// it to the operator: add webhooks by [webhook.Validate], [webhook.Mutate] and
+// the server to the operator. Add webhooks by [webhook.Validate], [webhook.Mutate] and
 // [webhook.Convert].
 func (op *Operator) Webhooks() *webhook.Server {
 	if op.hooks != nil {
@@ -182,17 +182,17 @@ func of[T kube.Object](op *Operator, r kube.Resource) client.Collection[T] {
 
 // Reconciler brings the actual state in line with objects of type T.
 type Reconciler[T kube.Object] struct {
-	// Reconcile is called with an object after a change of its generation, or any change of an
-	// object without one, such as a Service, after a change of a child, and of what
-	// [controller.Map] adds. The object is shared: it must not be modified. It is
-	// not called for an object that is being deleted: the garbage collector deletes the
-	// children. For errors and the result see [controller.Func]. Required.
+	// Reconcile is called with an object after a change of its generation (or any change, if
+	// it has none, as a Service), after a change of a child, and when
+	// [controller.Map] adds its key. The object is shared: Reconcile must not modify it.
+	// Reconcile is not called for an object that is being deleted: the garbage collector
+	// deletes the children. For errors and the result see [controller.Func]. Required.
 	Reconcile func(context.Context, T) (controller.Result, error)
 
-	// Finalizer, if set, is added to each object before Reconcile gets it, and holds a
-	// deleted object until Finalize has returned true. Finalize is called again after a
-	// change of a child, and after an error: also after it has returned true, if the
-	// removal of the finalizer fails, for instance because somebody changes the object.
+	// Finalizer, if set, is added to each object before Reconcile gets it, and holds a deleted
+	// object until Finalize has returned true. Finalize is called again after a change of a child
+	// and after an error. It may be called again after it has returned true, if the removal of the
+	// finalizer fails, for instance because somebody changes the object.
 	Finalizer string
 	Finalize  func(context.Context, T) (done bool, err error)
 
