@@ -23,7 +23,7 @@ type Collection[T kube.Object] struct {
 	Fields kube.FieldSelector
 
 	// Query is added to the query of each get, list and watch. An example is
-	// includeObject=Object for Tables whose rows contain the whole object. It may not
+	// includeObject=Object for Tables whose rows contain the whole object. It must not
 	// contain selectors: see Where.
 	Query url.Values
 

@@ -32,7 +32,7 @@ type PatchOptions struct {
 // and fails with [kube.ErrConflict] if the object has another one. For such a struct, and if
 // the elements of a list are objects, PatchFrom reads the object first, to keep members that
 // T does not have, or fails with an *[AmbiguousError]: see [Collection.Update].
-// [WriteOptions.Whole] saves that request. A null in a map of after removes the entry, as in
+// [WriteOptions.Whole] avoids this read. A null in a map of after removes the entry, as in
 // any merge patch.
 //
 // For a resource with a status subresource the server ignores changes of the status: see

@@ -113,7 +113,7 @@ type BoundObject struct {
 	APIVersion string `json:"apiVersion"` // "v1"
 	Kind       string `json:"kind"`
 	Name       string `json:"name"`
-	UID        string `json:"uid,omitempty"` // default: that of the object with the name
+	UID        string `json:"uid,omitempty"` // default: that of the object with this name
 }
 
 // ServiceAccountToken is a token that a server has issued. All forms of fmt, log/slog and

@@ -37,7 +37,7 @@ type RoundTrip struct {
 	Path   string // without the query: selectors and continue tokens may be confidential, and are long
 	Watch  bool
 	Again  bool          // the request is sent again, with a newer credential
-	Wait   time.Duration // before it, for the rate limit
+	Wait   time.Duration // time that the rate limit delayed it
 
 	// For Done only; all except Duration and Err are zero without a response.
 	Duration time.Duration // until the headers
