@@ -61,8 +61,8 @@ type Config struct {
 	UserAgent string
 
 	// FieldManager is the owner of the members that collections of this client write,
-	// unless they have one of their own: see [WriteOptions]. Replicas of a program should
-	// have the same. Default: none.
+	// unless a collection has its own: see [WriteOptions]. Replicas of a program should
+	// have the same owner. Default: none.
 	FieldManager string
 
 	// QPS and Burst limit all requests except watches, in requests per second. QPS 0 =

@@ -145,7 +145,7 @@ func (c *Controller[K]) SetLogger(l *slog.Logger) {
 	}
 }
 
-// Observe adds a trace to that of the Options. It must be called before Run.
+// Observe adds a trace to Options.Trace. It must be called before Run.
 func (c *Controller[K]) Observe(t Trace[K]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 )
 
 // Input is a cache that calls handlers with changes: a *cache.Informer or a
-// *cache.SharedInformer. cache.From makes one of any other source of events.
+// *cache.SharedInformer. cache.From makes an Input of any other source of events.
 type Input[T kube.Object] interface {
 	Handle(func(cache.Delta[T])) *cache.Handler[T]
 	WaitSynced(context.Context) error

@@ -21,6 +21,6 @@
 //		})
 //	}
 //
-// All parts are those of packages cache, controller, manager, lease, webhook and crd, and
+// All parts come from packages cache, controller, manager, lease, webhook and crd, and
 // are accessible: an operator may add parts of its own by [Operator.Manager].
 package operator

@@ -14,7 +14,7 @@
 // ADDED, MODIFIED and DELETED as they happen. A watch whose connection breaks is resumed
 // from its last revision, without another list. If it cannot be resumed, usually because
 // the server no longer has that history (410), another RESTART ... SYNCED follows, with
-// every object in between: objects that are missing have been deleted.
+// ADDED for every existing object between them: objects that are missing were deleted.
 //
 // Requests are limited to about one a second after a burst of thirty, whatever the server
 // responds. A page of a list, except the last one, counts as a fraction of a request; the

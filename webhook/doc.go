@@ -22,8 +22,8 @@
 // thirds of this time, a replica makes a new CA with a new certificate. Each replica serves the new
 // certificate once every configuration has held both CAs for 5 minutes, so that API servers trust
 // the served certificate at all times. CAs that expired more than 7 days ago are removed. A
-// configuration holds at most 16 CAs: if others add more, those of theirs that expire first are
-// removed. To revoke a CA, delete it from the Secret and the configurations.
+// configuration holds at most 16 CAs: if other programs add more, the added CAs that expire first
+// are removed. To revoke a CA, delete it from the Secret and the configurations.
 //
 // [Server.Manifests] returns the configurations and the permissions that the server needs. Package
 // webhooktest calls webhooks without TLS, and looks for members that conversions lose.

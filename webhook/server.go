@@ -267,7 +267,7 @@ func (s *Server) SetLogger(l *slog.Logger) {
 	}
 }
 
-// Observe adds a trace to that of the Options. It must be called before Run.
+// Observe adds a trace to Options.Trace. It must be called before Run.
 func (s *Server) Observe(t Trace) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
