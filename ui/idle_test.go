@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,7 +10,7 @@ import (
 )
 
 // TestATypeIsWatchedWhileSomebodyLooks: some minutes after the last one left its watch
-// ends, and the next one goes on where it ended, without a gap.
+// ends, and the next one goes on where it ended: no change is missed, and when they happened is a gap.
 func TestATypeIsWatchedWhileSomebodyLooks(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) {
 		put := func(value string) {
@@ -41,8 +42,25 @@ func TestATypeIsWatchedWhileSomebodyLooks(t *testing.T) {
 		put("2")
 		p.get("api/list?type=configmaps", &l)
 		w.pass(time.Second)
-		if got := state(); got.State != stateLive || got.Modified != 1 || got.Gaps != 0 {
+		if got := state(); got.State != stateLive || got.Modified != 1 || got.Gaps != 1 || got.Relists != 0 {
 			t.Errorf("when somebody looks again: %+v", got)
+		}
+	})
+}
+
+// TestATypeIsWatchedWhileAnObjectIsOpen, although no list shows it.
+func TestATypeIsWatchedWhileAnObjectIsOpen(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		w.srv.Put(kube.ConfigMaps, `{"metadata":{"namespace":"shop","name":"a"},"data":{"k":"1"}}`)
+		p := w.open()
+		tap := p.stream("client-1", "")
+		p.post("api/subscribe", `{"client":"client-1","objects":[{"id":"o","type":"configmaps","ns":"shop","name":"a"}]}`)
+		tap.read(3 * idleAfter)
+		w.srv.Put(kube.ConfigMaps, `{"metadata":{"namespace":"shop","name":"a"},"data":{"k":"2"}}`)
+		tap.read(time.Second)
+		var o wireObject
+		if p.get("api/object?type=configmaps&ns=shop&name=a", &o); !strings.Contains(o.YAML, `k: "2"`) {
+			t.Errorf("%s", o.YAML)
 		}
 	})
 }

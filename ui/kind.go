@@ -142,6 +142,9 @@ func (k *kind) follow(ctx context.Context) {
 	o := watch.Options{MaxItem: maxObject, Trace: watch.Trace{Listed: k.listed, Connected: k.connected, Interrupted: k.ended}}
 	if k.watcher != nil && k.store.Synced() {
 		o.Revision = k.watcher.Revision() // of the time when somebody looked last
+		if k.complete > 0 && k.state != stateStale {
+			k.addGap(&gap{Type: k.id, From: k.complete, To: k.u.now(), Reason: errNotWatched.Error() + ": what changed then has the time at which it was watched again"})
+		}
 	}
 	w := watch.New(col, o)
 	k.watcher = w

@@ -50,7 +50,8 @@ func (u *UI) getEvents(s *session, r *http.Request) (any, error) {
 		}
 	}
 	k.mu.Unlock()
-	list, name := []*describe.Event{}, strings.ToLower(sub.life.key.Name) // which a cell of an Event about it has
+	slices.SortFunc(about, func(a, b *item) int { return cmp.Compare(b.pos, a.pos) }) // of one second, as they arrived
+	list, name := []*describe.Event{}, strings.ToLower(sub.life.key.Name)             // which a cell of an Event about it has
 	for _, i := range about {
 		if !strings.Contains(i.text(), name) {
 			continue
@@ -64,7 +65,7 @@ func (u *UI) getEvents(s *session, r *http.Request) (any, error) {
 			list = append(list, &e)
 		}
 	}
-	slices.SortFunc(list, func(a, b *describe.Event) int { return int(b.At - a.At) })
+	slices.SortStableFunc(list, func(a, b *describe.Event) int { return cmp.Compare(b.At, a.At) })
 	out["events"] = list[:min(len(list), maxEvents)]
 	return out, nil
 }

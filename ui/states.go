@@ -160,6 +160,10 @@ func (st *stream) object(id string, o *opened) {
 		return
 	}
 	k.mu.Lock()
+	if k.idleSince = 0; !o.started {
+		o.started = true
+		k.start()
+	}
 	l := k.life(kube.Key{Namespace: o.ref.NS, Name: o.ref.Name}, o.ref.UID)
 	k.mu.Unlock()
 	if l == nil {

@@ -51,6 +51,8 @@ type window struct {
 type opened struct {
 	ref  objectRef
 	seen int64 // the position of the last state that was sent
+
+	started bool // its type was, for this object
 }
 
 type objectRef struct {

@@ -42,7 +42,7 @@ function write(name, value) { try { localStorage.setItem("listwatch-" + name, JS
 
 // href is the link of this view with some of it changed.
 function href(patch) {
-	const v = { ...view, ...patch }, q = new URLSearchParams();
+	const v = { ...view, ...(patch.object === undefined ? {} : { pos: 0 }), ...patch }, q = new URLSearchParams();
 	if (v.type) q.set("type", v.type);
 	if (v.ns?.length) q.set("ns", v.ns.join(","));
 	if (v.filter) q.set("filter", v.filter);
@@ -53,7 +53,7 @@ function href(patch) {
 		q.set("object", [v.object.type, v.object.ns || "", v.object.name].join("/"));
 		if (v.object.uid) q.set("uid", v.object.uid);
 		if (v.tab && v.tab !== "summary") q.set("tab", v.tab);
-		if (v.pos && v.tab === "history") q.set("pos", v.pos);
+		if (v.pos) q.set("pos", v.pos);
 	}
 	return "#" + q.toString().replace(/%2F/g, "/").replace(/%2C/g, ",");
 }
@@ -66,11 +66,12 @@ function parse() {
 	};
 }
 
-// go changes what is looked at. A change of time or filter alone replaces the entry of the history.
+// go changes what is looked at. A change of the filter, or of a moment of the past to another,
+// replaces the entry of the history.
 function go(patch) {
 	const before = location.hash, to = href(patch);
 	if (before === to) return;
-	const small = Object.keys(patch).every(k => ["at", "filter", "sort", "wide"].includes(k));
+	const small = Object.keys(patch).every(k => k === "at" ? !view.at === !patch.at : ["filter", "sort", "wide"].includes(k));
 	history[small ? "replaceState" : "pushState"](null, "", to);
 	apply();
 }
@@ -79,6 +80,7 @@ function go(patch) {
 function apply() {
 	const before = view;
 	view = parse();
+	if (state && view.at > time.end()) view.at = 0; // a moment that is not yet
 	if (!view.type) view.type = types.has("pods") || !types.size ? "pods" : [...types.keys()][0];
 	const other = ["type", "at"].some(k => before[k] !== view[k]), refilter = ["filter", "sort", "wide"].some(k => before[k] !== view[k]) || String(before.ns) !== String(view.ns);
 	if (before.type !== view.type) {
@@ -469,7 +471,7 @@ function keys(e) {
 	const page = Math.max(1, Math.floor(list.box.clientHeight / 32) - 2);
 	const act = {
 		":": chooseType, "/": () => { $("filter").focus(); $("filter").select(); }, n: namespaces, c: chooseCluster, "?": help, f: favourite, w: () => go({ wide: !view.wide }),
-		j: () => list.move(1), k: () => list.move(-1), g: () => list.move(-1e9), G: () => list.move(1e9), l: () => go({ at: 0 }), h: health,
+		j: () => rows().move(1), k: () => rows().move(-1), g: () => list.move(-1e9), G: () => list.move(1e9), l: () => go({ at: 0 }), h: health,
 		t: goTo, "+": () => time.zoom(-1), "-": () => time.zoom(1), o: () => object.of && object.enlarge(), ArrowLeft: () => time.step(e.shiftKey ? -1000 : -60e3), ArrowRight: () => time.step(e.shiftKey ? 1000 : 60e3),
 		...(rows ? { ArrowDown: () => list.move(1), ArrowUp: () => list.move(-1), PageDown: () => list.move(page), PageUp: () => list.move(-page), Home: () => list.move(-1e9), End: () => list.move(1e9), Enter: enter } : {}),
 		...(/^[1-6]$/.test(e.key) && object.of ? { [e.key]: () => go({ tab: object.tabs()[e.key - 1]?.[0] || "" }) } : {}),
@@ -478,6 +480,8 @@ function keys(e) {
 	e.preventDefault();
 	act();
 }
+
+const rows = () => view.type === ACTIVITY ? changes : list;
 
 function goTo() { if (state) moment(state.from, time.end(), at => go({ at })); }
 

@@ -4,6 +4,10 @@ import { get } from "./link.js";
 
 const KEPT = 400;
 
+// later orders changes by their arrival, the newest first: types are read side by side, and
+// what arrived first may get the later position.
+const later = (a, b) => b.at - a.at || b.pos - a.pos;
+
 // Changes fills the rows while the type is "activity". hooks: now(), href(patch), view(), state(), types(), clear().
 export class Changes {
 	constructor(hooks) {
@@ -41,7 +45,7 @@ export class Changes {
 			if (stop.signal.aborted) return;
 			const known = new Set(this.rows.map(c => c.pos));
 			this.rows.push(...d.changes.filter(c => !known.has(c.pos)));
-			this.rows.sort((a, b) => b.pos - a.pos);
+			this.rows.sort(later);
 			this.more = d.more;
 			this.failed = "";
 			this.loaded = true;
@@ -59,7 +63,7 @@ export class Changes {
 		const now = Date.now();
 		for (const c of fresh) c.fresh = now;
 		const most = Math.max(KEPT, this.rows.length);
-		this.rows = [...fresh, ...this.rows].sort((a, b) => b.pos - a.pos);
+		this.rows = [...fresh, ...this.rows].sort(later);
 		this.more ||= this.rows.length > most;
 		this.rows.length = Math.min(most, this.rows.length);
 		this.omitted += d.omitted || 0;
@@ -95,7 +99,7 @@ export class Changes {
 	render() {
 		text(document.getElementById("count"), this.summary());
 		if (!this.rows.length) {
-			put(this.box, this.failed ? sheet("error", "The activity cannot be shown", [this.failed]) : this.loaded && this.hooks.view().filter ? sheet("", "No change matches", [this.hooks.view().filter], button("Clear the filter", this.hooks.clear)) : this.loaded ? sheet("", "No changes", ["What changes in the watched types appears here."]) : sheet("", "Loading", []));
+			put(this.box, this.failed ? sheet("error", "The activity cannot be shown", [this.failed]) : this.loaded && this.hooks.view().filter ? sheet("", "No change matches", [this.hooks.view().filter, "What is searched is what a row shows: type, object, change, by and what. Not whole objects, and not times."], button("Clear the filter", this.hooks.clear)) : this.loaded ? sheet("", "No changes", ["What changes in the watched types appears here."]) : sheet("", "Loading", []));
 			return;
 		}
 		if (!this.body || !this.box.contains(this.body)) {
@@ -103,13 +107,19 @@ export class Changes {
 			this.end = h("div", { class: "sheet" });
 			this.made = new Map();
 			const cols = ["time", "type", "op", "object", "by", ""].map(x => h("col", { class: x }));
-			put(this.box, h("table", { class: "grid changes", role: "presentation" }, h("colgroup", {}, cols), h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, ["Time", "Type", "Change", "Object", "By", "What"].map(x => h("th", { role: "columnheader" }, h("button", { type: "button", tabindex: -1, disabled: true }, x))))), this.body), this.end);
+			put(this.box, h("table", { class: "grid changes", role: "presentation" }, h("colgroup", {}, cols), h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, ["Time", "Type", "Change", "Object", "By", "What"].map(x => h("th", { role: "columnheader", title: x === "By" ? "The field manager of the write: the program, which may not be a person's name" : null }, h("button", { type: "button", tabindex: -1, disabled: true }, x))))), this.body), this.end);
 		}
 		const items = this.rows.map(c => this.made.get(c.pos) || this.row(c)), keep = new Set(items);
 		for (const e of [...this.body.children]) if (!keep.has(e)) { e.remove(); this.made.delete(Number(e.dataset.pos)); }
 		let at = this.body.firstChild;
 		for (const e of items) { if (e === at) at = at.nextSibling; else this.body.insertBefore(e, at); }
-		put(this.end, this.more && this.rows.length < 5000 ? button("Earlier changes", () => this.load(this.rows.at(-1).pos)) : "");
+		put(this.end, this.more && this.rows.length < 5000 ? button("Earlier changes", () => this.load(Math.min(...this.rows.map(c => c.pos)))) : "");
+	}
+
+	// move goes to the next row, or the one before.
+	move(by) {
+		const links = [...this.body?.querySelectorAll("td.n a") || []], at = links.indexOf(document.activeElement);
+		links[Math.max(0, Math.min(links.length - 1, at < 0 ? 0 : at + by))]?.focus();
 	}
 
 	row(c) {
@@ -119,7 +129,7 @@ export class Changes {
 			const of = (tab, pos) => this.hooks.href({ object: { type: c.type, ns: c.ns || "", name: c.name, uid: c.uid }, tab, pos });
 			const td = (value, cls) => h("td", { role: "gridcell", class: cls, dir: "auto", title: String(value).length > 14 ? value : null }, value);
 			tr = h("tr", { class: "change " + c.op.toLowerCase(), role: "row", "data-pos": c.pos }, h("td", { role: "gridcell" }, h("a", { href: this.hooks.href({ at: c.at }), title: "Show this moment" }, clock(c.at))), td(c.type), td({ ADDED: "added", MODIFIED: "changed", DELETED: "deleted" }[c.op] || c.op, { ADDED: "add", DELETED: "del" }[c.op]),
-				h("td", { role: "gridcell", class: "n", dir: "auto" }, h("a", { href: of(""), title: c.name }, c.ns ? c.ns + "/" + c.name : c.name)), td(c.by || "", "dim"), h("td", { role: "gridcell", dir: "auto", title: c.what || null }, c.inferred ? "found by comparing. " : "", c.what ? h("a", { href: of("history", c.pos), title: "Show this state" }, c.what) : ""));
+				h("td", { role: "gridcell", class: "n", dir: "auto" }, h("a", { href: of(""), title: c.name }, c.ns ? c.ns + "/" + c.name : c.name)), h("td", { role: "gridcell", class: "dim", dir: "auto", title: c.by || null }, c.by || ""), h("td", { role: "gridcell", dir: "auto", title: c.what || null }, c.inferred ? "found by comparing. " : "", c.what ? h("a", { href: of("history", c.pos), title: "Show this state" }, c.what) : ""));
 		}
 		this.made.set(c.pos, tr);
 		return tr;

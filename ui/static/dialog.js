@@ -51,7 +51,7 @@ export function timeOf(typed, end) {
 	if (!at || at[4] > 23 || at[5] > 59 || (at[6] || 0) > 59) return NaN;
 	const d = at[1] ? new Date(at[1], at[2] - 1, at[3]) : new Date(end);
 	if (at[1] && d.getMonth() !== at[2] - 1) return NaN;
-	d.setHours(at[4], at[5], at[6] || 0, 0);
+	d.setHours(at[4], at[5], at[6] || 0, 999); // what happened in this second has happened
 	if (!at[1] && d > end) d.setDate(d.getDate() - 1);
 	return d.getTime();
 }
@@ -77,7 +77,7 @@ export function moment(kept, end, go) {
 }
 
 const KEYS = [
-	[":", "choose a type"], ["/", "filter: words, app=web for labels, or jq and Enter"], ["n", "choose namespaces"], ["c", "choose a cluster, of several"], ["j k", "next and previous row; arrows, Page Up and Down, g and G too"], ["Enter", "open the row"], ["1 … 6", "the parts of an object"], ["o", "the object in the whole width"], ["Esc", "close, then back to live, then without a filter"],
+	[":", "choose a type"], ["/", "filter: words, -word to leave out, app=web for labels, or jq and Enter"], ["n", "choose namespaces"], ["c", "choose a cluster, of several"], ["j k", "next and previous row; arrows, Page Up and Down, g and G too"], ["Enter", "open the row"], ["1 … 6", "the parts of an object"], ["o", "the object in the whole width"], ["Esc", "close, then back to live, then without a filter"],
 	["← →", "a minute back and forward; with Shift a second"], ["t", "go to a time, such as 14:03 or 10m ago"], ["l", "return to live"], ["+ -", "a shorter and a longer range of time"], ["f", "mark the type as a favourite"], ["w", "show wide columns"], ["h", "how well each type is known"], ["?", "this page"],
 ];
 

@@ -29,7 +29,7 @@ export class Sheet {
 			this.at = at;
 			this.data = {};
 			this.compare = null;
-			this.past = null;         // the state of the past that the YAML is of
+			this.asked = 0;           // the position of the state whose YAML was asked for
 			this.unfolded = false;    // the managed fields are
 			this.stop?.abort();
 			this.stop = new AbortController();
@@ -39,6 +39,11 @@ export class Sheet {
 			this.load();
 		}
 		this.box.hidden = false;
+		if (this.tab === "yaml" && pos && pos !== this.asked) {
+			this.asked = pos;
+			this.forget("state");
+			this.ask("state", "api/object", this.query({ at: "", pos }));
+		}
 		this.draw();
 	}
 
@@ -89,22 +94,8 @@ export class Sheet {
 		this.newest[part] = ++this.turn;
 	}
 
-	// askObject gets the state of the past that was chosen, or the state of the view's time.
-	askObject() {
-		const x = this.past;
-		this.ask("object", "api/object", this.query(x && { at: x.pos ? "" : x.at, pos: x.pos || "" }));
-	}
-
-	// choose shows the YAML of a state of the past; null is the state of the view's time.
-	choose(state) {
-		this.past = state;
-		this.forget("object");
-		this.askObject();
-		this.draw();
-	}
-
 	load() {
-		this.askObject();
+		this.ask("object", "api/object", this.query());
 		this.ask("history", "api/history", this.query());
 		this.ask("events", "api/events", this.query());
 		this.ask("tree", "api/tree", this.query());
@@ -126,7 +117,7 @@ export class Sheet {
 	// states of a burst only, the history has all.
 	reload() {
 		if (!this.of || this.at) return;
-		if (!this.past) this.askObject();
+		this.ask("object", "api/object", this.query());
 		this.ask("history", "api/history", this.query());
 		if (this.unfolded) this.ask("managers", "api/managers", this.query());
 		this.refresh();
@@ -188,8 +179,9 @@ export class Sheet {
 			put(b, name, count ? h("small", {}, " " + number(count)) : "");
 		}
 		const about = [o.ns ? `${this.kind()} in ${o.ns}` : this.kind()];
-		if (d?.created) about.push(age(now - d.created) + " old");
+		if (d?.created) about.push(d.exists === false && d.at ? "lived " + age(d.at - d.created) : age(now - d.created) + " old");
 		if (d && d.exists === false) about.push("deleted " + (d.at ? "at " + clock(d.at) : ""));
+		if (this.at) about.push("as of " + clock(this.at));
 		text(this.sub, about.join(" · "));
 		if (this.tab !== "logs") { this.logs?.abort(); this.logs = null; }
 		const draw = { summary: () => this.summary(), history: () => this.history(), yaml: () => this.yaml(), events: () => this.events(), related: () => this.related(), logs: () => this.log() }[this.tab] || (() => this.summary());
@@ -218,7 +210,7 @@ export class Sheet {
 	}
 
 	summary() {
-		const now = this.hooks.now();
+		const d = this.data.object, now = d?.exists === false && d.at ? d.at : this.hooks.now();
 		return this.part("object", d => [
 			d.exists === false ? h("p", { class: "note" }, "This object was deleted. What is shown is its last state.") : null,
 			d.conditions?.length ? [h("h2", {}, "Conditions"), h("table", { class: "facts" }, [...d.conditions].sort((a, b) => a.good - b.good).map(c => h("tr", {},
@@ -231,7 +223,7 @@ export class Sheet {
 			this.data.tree?.root ? [h("h2", {}, "Owners and owned"), this.treeOf(this.data.tree.root)] : null,
 			d.labels && Object.keys(d.labels).length ? [h("h2", {}, "Labels"), h("pre", {}, Object.entries(d.labels).map(([k, v]) => `${k}=${v}`).sort().join("\n"))] : null,
 			this.recent(),
-			d.commands?.length && !this.at ? [h("h2", {}, "Commands to copy"), d.commands.map(c => [h("p", { class: "quiet" }, c.title), command(c.text)])] : null,
+			d.commands?.length && !this.at && d.exists !== false ? [h("h2", {}, "Commands to copy"), d.commands.map(c => [h("p", { class: "quiet" }, c.title), command(c.text)])] : null,
 		], "this object");
 	}
 
@@ -249,7 +241,7 @@ export class Sheet {
 		return this.part("history", d => {
 			const states = this.before(d.states), later = d.states.length - states.length;
 			const items = [...states.map(x => [x.at || x.to, this.state(x, true)])];
-			for (const e of this.data.events?.events || []) items.push([e.at, this.event(e)]);
+			for (const e of this.data.events?.events || []) items.push([e.at % 1000 ? e.at : e.at + 999, this.event(e)]); // of whole seconds: what led to one comes before it
 			items.sort((a, b) => b[0] - a[0]);
 			const from = d.from || this.hooks.from();
 			return [
@@ -257,7 +249,7 @@ export class Sheet {
 				later ? h("div", { class: "tools" }, h("span", {}, plural(later, "later state")), button("Show all, and return to live", () => this.hooks.go({ at: 0 }))) : null,
 				items.length ? null : sheet("", "No change was seen", ["Changes of this object appear here from now on."]),
 				h("ol", { class: "story" }, items.map(x => x[1]),
-					h("li", { class: "begin" }, h("p", { class: "quiet" }, d.dropped ? `${plural(d.dropped, "older state")} dropped by the budget. ` : "", from ? ["No state before ", when(from, this.hooks.now()), " is kept."] : ""))),
+					h("li", { class: "begin" }, h("p", { class: "quiet" }, d.dropped ? `${plural(d.dropped, "older state")} dropped by the budget. ` : "", states.at(-1)?.first ? ["It existed before. Its type was not watched before ", when(states.at(-1).at, this.hooks.now()), "."] : from ? ["No state before ", when(from, this.hooks.now()), " is kept."] : ""))),
 			];
 		}, "its history");
 	}
@@ -272,7 +264,7 @@ export class Sheet {
 		const here = tools && this.pos && x.pos === this.pos;
 		return h("li", { class: (({ ADDED: "added", DELETED: "deleted" })[x.op] || "") + (here ? " here" : ""), "aria-current": here ? "true" : null, "data-pos": x.pos },
 			h("div", { class: "head-line" }, h("b", { dir: "auto" }, title), tools ? h("span", { class: "pick" },
-				h("button", { type: "button", "data-focus": "v" + x.pos, onclick: () => { this.choose(x); this.hooks.go({ tab: "yaml" }); } }, "YAML"),
+				h("button", { type: "button", "data-focus": "v" + x.pos, onclick: () => this.hooks.go({ tab: "yaml", pos: x.pos }) }, "YAML"),
 				h("button", { type: "button", "data-focus": "c" + x.pos, "aria-pressed": String(picked), onclick: () => this.pick(x.pos) }, picked ? "chosen" : "compare")) : null),
 			h("time", { datetime: new Date(x.at).toISOString(), title: new Date(x.at).toISOString() }, clock(x.at)), h("time", {}, x.by ? ` by ${x.by}` : "", x.inferred ? ", found by comparing after a gap" : "", Math.abs(now - x.at) < 3600e3 ? `, ${ago(Math.abs(now - x.at))} ${this.at && x.at > now ? "later" : "ago"}` : ""),
 			x.changes?.length ? h("pre", { dir: "ltr" }, differences(x.changes), x.more ? h("span", { class: "c" }, `\nand ${number(x.more) + " more"}`) : "") : null);
@@ -303,12 +295,13 @@ export class Sheet {
 	}
 
 	yaml() {
+		const past = this.pos && this.pos !== this.data.object?.pos, at = this.data.state?.at;
 		return [
-			this.past ? h("div", { class: "tools" }, h("span", {}, "A state of the past, of ", when(this.past.at, this.hooks.now()), "."), button("The current state", () => this.choose(null))) : null,
-			this.part("object", d => [
+			past ? h("div", { class: "tools" }, h("span", {}, "A state of the past", at ? [", of ", when(at, this.hooks.now())] : "", "."), button("The current state", () => this.hooks.go({ pos: 0 }))) : null,
+			this.part(past ? "state" : "object", d => [
 				d.redacted ? h("p", { class: "note plain" }, "The values of this Secret were replaced before they were kept.") : null,
 				d.truncated ? h("p", { class: "note" }, "The object is larger than 1 MiB: its end is not shown.") : null,
-				this.past || !this.hooks.follow() || d.exists === false ? null : this.managers(),
+				past || !this.hooks.follow() || d.exists === false ? null : this.managers(),
 				h("pre", { class: "yaml", dir: "ltr" }, yaml(d.yaml)),
 			], "the YAML")];
 	}

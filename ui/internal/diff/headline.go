@@ -44,7 +44,9 @@ var headlines = []struct {
 	line           func(Change) string
 }{
 	{"metadata.deletionTimestamp", "", func(c Change) string { return when(c.Old == nil, "Deletion requested") }},
-	{"spec.", ".image", func(Change) string { return "Image changed" }},
+	{"spec.", ".image", func(c Change) string {
+		return "Image changed" + values(c, func(s string) string { return s[strings.LastIndexByte(s, '/')+1:] })
+	}},
 	{"spec.replicas", "", func(c Change) string { return "Scaled " + arrow(c) }},
 	{"status.containerStatuses", ".state.waiting.reason", value},
 	{"status.containerStatuses", ".state.waiting", reason},
@@ -78,10 +80,19 @@ var headlines = []struct {
 func named(what, below string) func(Change) string {
 	return func(c Change) string {
 		if at := strings.TrimPrefix(strings.TrimPrefix(c.Path, below), "."); at != "" {
-			return what + ": " + at
+			return what + ": " + at + values(c, func(s string) string { return s })
 		}
 		return what
 	}
+}
+
+// values says how a short text changed; short returns the part of it that is said.
+func values(c Change, short func(string) string) string {
+	const most = 60
+	if c.Old == nil || c.New == nil || len(*c.Old) > most || len(*c.New) > most || strings.ContainsAny(*c.Old+*c.New, "\n") {
+		return ""
+	}
+	return " " + short(*c.Old) + " → " + short(*c.New)
 }
 
 // condition says whether a condition with this name holds now.
