@@ -89,9 +89,9 @@ func (u *UI) getObject(s *session, r *http.Request) (any, error) {
 		return nil, errNotKept
 	}
 	st := states[len(states)-1]
-	if pos > 0 || at > 0 {
+	if byPos := v.Get("pos") != ""; byPos || at > 0 {
 		i := slices.IndexFunc(states, func(s history.State) bool { return s.Pos == pos })
-		if pos == 0 {
+		if !byPos {
 			for i = len(states) - 1; i >= 0 && states[i].At > at; i-- {
 			}
 		}

@@ -42,7 +42,7 @@ function write(name, value) { try { localStorage.setItem("listwatch-" + name, JS
 
 // href is the link of this view with some of it changed.
 function href(patch) {
-	const v = { ...view, ...(patch.object === undefined ? {} : { pos: 0 }), ...patch }, q = new URLSearchParams();
+	const v = { ...view, ...(patch.object === undefined ? {} : { pos: null }), ...patch }, q = new URLSearchParams();
 	if (v.type) q.set("type", v.type);
 	if (v.ns?.length) q.set("ns", v.ns.join(","));
 	if (v.filter) q.set("filter", v.filter);
@@ -53,7 +53,7 @@ function href(patch) {
 		q.set("object", [v.object.type, v.object.ns || "", v.object.name].join("/"));
 		if (v.object.uid) q.set("uid", v.object.uid);
 		if (v.tab && v.tab !== "summary") q.set("tab", v.tab);
-		if (v.pos) q.set("pos", v.pos);
+		if (v.pos !== null) q.set("pos", v.pos);
 	}
 	return "#" + q.toString().replace(/%2F/g, "/").replace(/%2C/g, ",");
 }
@@ -62,7 +62,7 @@ function parse() {
 	const q = new URLSearchParams(location.hash.slice(1)), o = (q.get("object") || "").split("/");
 	return {
 		type: q.get("type") || "", ns: (q.get("ns") || "").split(",").filter(Boolean), filter: q.get("filter") || "", sort: q.get("sort") || "", wide: q.has("wide"),
-		at: Number(q.get("at")) || 0, tab: q.get("tab") || "", pos: Number(q.get("pos")) || 0, object: o.length === 3 && o[2] ? { type: o[0], ns: o[1], name: o[2], uid: q.get("uid") || "" } : null,
+		at: Number(q.get("at")) || 0, tab: q.get("tab") || "", pos: q.has("pos") ? Number(q.get("pos")) || 0 : null, object: o.length === 3 && o[2] ? { type: o[0], ns: o[1], name: o[2], uid: q.get("uid") || "" } : null,
 	};
 }
 
@@ -471,7 +471,7 @@ function keys(e) {
 	const page = Math.max(1, Math.floor(list.box.clientHeight / 32) - 2);
 	const act = {
 		":": chooseType, "/": () => { $("filter").focus(); $("filter").select(); }, n: namespaces, c: chooseCluster, "?": help, f: favourite, w: () => go({ wide: !view.wide }),
-		j: () => rows().move(1), k: () => rows().move(-1), g: () => list.move(-1e9), G: () => list.move(1e9), l: () => go({ at: 0 }), h: health,
+		j: () => moves().move(1), k: () => moves().move(-1), g: () => list.move(-1e9), G: () => list.move(1e9), l: () => go({ at: 0 }), h: health,
 		t: goTo, "+": () => time.zoom(-1), "-": () => time.zoom(1), o: () => object.of && object.enlarge(), ArrowLeft: () => time.step(e.shiftKey ? -1000 : -60e3), ArrowRight: () => time.step(e.shiftKey ? 1000 : 60e3),
 		...(rows ? { ArrowDown: () => list.move(1), ArrowUp: () => list.move(-1), PageDown: () => list.move(page), PageUp: () => list.move(-page), Home: () => list.move(-1e9), End: () => list.move(1e9), Enter: enter } : {}),
 		...(/^[1-6]$/.test(e.key) && object.of ? { [e.key]: () => go({ tab: object.tabs()[e.key - 1]?.[0] || "" }) } : {}),
@@ -481,7 +481,7 @@ function keys(e) {
 	act();
 }
 
-const rows = () => view.type === ACTIVITY ? changes : list;
+const moves = () => view.type === ACTIVITY ? changes : list;
 
 function goTo() { if (state) moment(state.from, time.end(), at => go({ at })); }
 

@@ -18,7 +18,7 @@ export class Sheet {
 	// show opens an object, or follows a change of its tab or time. pos is the state that was
 	// come for.
 	show(o, tab, at, pos) {
-		if (pos !== this.pos) this.found = 0;
+		if (pos !== this.pos) this.found = null;
 		this.pos = pos;
 		const id = JSON.stringify([o.type, o.ns, o.name, o.uid || "", at || 0]);
 		const other = id !== this.id;
@@ -29,7 +29,7 @@ export class Sheet {
 			this.at = at;
 			this.data = {};
 			this.compare = null;
-			this.asked = 0;           // the position of the state whose YAML was asked for
+			this.asked = null;         // the position of the state whose YAML was asked for
 			this.unfolded = false;    // the managed fields are
 			this.stop?.abort();
 			this.stop = new AbortController();
@@ -39,7 +39,7 @@ export class Sheet {
 			this.load();
 		}
 		this.box.hidden = false;
-		if (this.tab === "yaml" && pos && pos !== this.asked) {
+		if (this.tab === "yaml" && pos !== null && pos !== this.asked) {
 			this.asked = pos;
 			this.forget("state");
 			this.ask("state", "api/object", this.query({ at: "", pos }));
@@ -261,7 +261,7 @@ export class Sheet {
 		}
 		const title = x.headline || { ADDED: x.first ? "First seen" : "Created", DELETED: "Deleted", MODIFIED: "Changed" }[x.op] || x.op;
 		const picked = this.compare?.a === x.pos;
-		const here = tools && this.pos && x.pos === this.pos;
+		const here = tools && x.pos === this.pos;
 		return h("li", { class: (({ ADDED: "added", DELETED: "deleted" })[x.op] || "") + (here ? " here" : ""), "aria-current": here ? "true" : null, "data-pos": x.pos },
 			h("div", { class: "head-line" }, h("b", { dir: "auto" }, title), tools ? h("span", { class: "pick" },
 				h("button", { type: "button", "data-focus": "v" + x.pos, onclick: () => this.hooks.go({ tab: "yaml", pos: x.pos }) }, "YAML"),
@@ -295,9 +295,9 @@ export class Sheet {
 	}
 
 	yaml() {
-		const past = this.pos && this.pos !== this.data.object?.pos, at = this.data.state?.at;
+		const past = this.pos !== null && this.pos !== this.data.object?.pos, at = this.data.state?.at;
 		return [
-			past ? h("div", { class: "tools" }, h("span", {}, "A state of the past", at ? [", of ", when(at, this.hooks.now())] : "", "."), button("The current state", () => this.hooks.go({ pos: 0 }))) : null,
+			past ? h("div", { class: "tools" }, h("span", {}, "A state of the past", at ? [", of ", when(at, this.hooks.now())] : "", "."), button("The current state", () => this.hooks.go({ pos: null }))) : null,
 			this.part(past ? "state" : "object", d => [
 				d.redacted ? h("p", { class: "note plain" }, "The values of this Secret were replaced before they were kept.") : null,
 				d.truncated ? h("p", { class: "note" }, "The object is larger than 1 MiB: its end is not shown.") : null,
