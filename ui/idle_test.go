@@ -10,7 +10,8 @@ import (
 )
 
 // TestATypeIsWatchedWhileSomebodyLooks: some minutes after the last one left its watch
-// ends, and the next one goes on where it ended: no change is missed, and when they happened is a gap.
+// ends, and the next one goes on where it ended: no change is missed, and that it is not
+// known when they happened is a gap.
 func TestATypeIsWatchedWhileSomebodyLooks(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) {
 		put := func(value string) {
