@@ -3,6 +3,7 @@ package persist
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -259,6 +260,9 @@ func (j *Journal[T]) readFile(name string, decode func([]byte) (T, error)) (reco
 	in.magic, in.known = journalMagic, journalVersion
 	got, err := in.header()
 	if isCut(err) {
+		if headerIsWhole(f) {
+			return nil, false, damaged("the length of its header is wrong")
+		}
 		return nil, false, nil
 	}
 	if err != nil {
@@ -286,6 +290,20 @@ func (j *Journal[T]) readFile(name string, decode func([]byte) (T, error)) (reco
 		}
 		records = append(records, rec)
 	}
+}
+
+// headerIsWhole reports whether a journal has a header that is not cut, with its checksum: then
+// its length made it look so.
+func headerIsWhole(f *os.File) bool {
+	b := make([]byte, maxHeader)
+	n, _ := f.ReadAt(b, 0) // a file that cannot be read is cut there
+	b, ok := bytes.CutPrefix(b[:n], []byte(journalMagic+strconv.Itoa(journalVersion)+"\n"))
+	if !ok || len(b) < 4 {
+		return false
+	}
+	dec := json.NewDecoder(bytes.NewReader(b[4:]))
+	var head json.RawMessage
+	return dec.Decode(&head) == nil && int64(len(b))-4-dec.InputOffset() >= 4
 }
 
 // journaled returns the bytes of the next record of a journal, valid until the next

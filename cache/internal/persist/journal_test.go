@@ -1,6 +1,7 @@
 package persist
 
 import (
+	"encoding/binary"
 	"errors"
 	"math"
 	"os"
@@ -170,5 +171,42 @@ func TestJournalWithAPendingLoss(t *testing.T) {
 				t.Errorf("lost: %t, %q", lost, errs)
 			}
 		})
+	}
+}
+
+// TestJournalWhoseHeaderIsDamaged: no bit of it makes the records vanish without a report.
+// A header that was cut is that of a process that died while it wrote it.
+func TestJournalWhoseHeaderIsDamaged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "gauges")
+	j := journalAt(t, path)
+	if err := j.Write([]Record[gauge]{{Key: kube.Key{Name: "a"}, Object: gauge{Meta: kube.Meta{Name: "a"}}}}); err != nil {
+		t.Fatal(err)
+	}
+	j.End()
+	file := j.name(1)
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const prefix = len(journalMagic) + len("1\n")
+	read := func(b []byte) (int, error) {
+		if err := os.WriteFile(file, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		records, _, err := j.readFile(file, func(b []byte) (gauge, error) { return codec.Decode[gauge](b) })
+		return len(records), err
+	}
+	size := int(binary.LittleEndian.Uint32(whole[prefix:]))
+	for bit := range 8 * (prefix + 4 + size + 4) {
+		b := slices.Clone(whole)
+		b[bit/8] ^= 1 << (bit % 8)
+		if n, err := read(b); err == nil {
+			t.Errorf("bit %d of byte %d: %d records, and no error", bit%8, bit/8, n)
+		}
+	}
+	for n := range prefix + 4 + size + 4 {
+		if _, err := read(whole[:n]); err != nil {
+			t.Errorf("cut after %d bytes: %v", n, err)
+		}
 	}
 }
