@@ -111,6 +111,28 @@ func TestAChangeLeadsToItsState(t *testing.T) {
 	p.shows(".story li.here", "phase: Pending → Failed")
 	p.until("(r => r.top >= 0 && r.bottom <= innerHeight)(document.querySelector('.story li.here').getBoundingClientRect())")
 	p.shot("activity-state")
+	p.js("document.querySelector('#rows td.n a').click(), 1", nil)
+	p.shows("#object .sub", "Pod in shop")
+	p.press("3")
+	p.shows("#object pre.yaml", "restartCount: 29")
+	p.sound()
+}
+
+// TestAFilterThatIsRefusedShowsNoPast: the rows of a moment do not stay when the page returns
+// to live with a filter that the server refuses.
+func TestAFilterThatIsRefusedShowsNoPast(t *testing.T) {
+	w := start(t)
+	w.pod("web", "Pending", 0)
+	p := w.open("type=pods", look{})
+	p.shows(row("web"), "Pending")
+	p.js("location.hash += '&at=' + Date.now(), 1", nil)
+	p.shows("#banner", "Return to live")
+	p.shows(row("web"), "Pending")
+	p.js("location.hash = location.hash.replace(/&at=\\d+/, '') + '&filter=.status.', 1", nil)
+	p.shows("#rows", "This filter cannot be used")
+	p.until("!document.querySelector('tr.row')")
+	p.js("[...document.querySelectorAll('#rows button')].find(b => b.innerText === 'Clear the filter').click(), 1", nil)
+	p.shows(row("web"), "Pending")
 	p.sound()
 }
 

@@ -53,7 +53,7 @@ function href(patch) {
 		q.set("object", [v.object.type, v.object.ns || "", v.object.name].join("/"));
 		if (v.object.uid) q.set("uid", v.object.uid);
 		if (v.tab && v.tab !== "summary") q.set("tab", v.tab);
-		if (v.pos !== null) q.set("pos", v.pos);
+		if (v.pos != null) q.set("pos", v.pos);
 	}
 	return "#" + q.toString().replace(/%2F/g, "/").replace(/%2C/g, ",");
 }
@@ -587,7 +587,7 @@ function streams() {
 	link.on("activity", d => changes.add(d));
 	link.on("ping", d => { offset = d.now - Date.now(); });
 	link.on("refused", d => {
-		if (d.status === 400 && view.filter) { refusedFilter = { filter: view.filter, error: d.error }; drawMode(); say(d.error); }
+		if (d.status === 400 && view.filter) { refusedFilter = { filter: view.filter, error: d.error }; drawMode(); say(d.error); if (!list.win || list.win.at) list.message(sheet("error", "This filter cannot be used", [d.error], button("Clear the filter", actions.clear))); }
 		else { announced = { cls: "error", title: "Not shown", text: d.error }; drawBanner(); }
 	});
 	link.on("end", () => drawBanner());

@@ -1,5 +1,5 @@
 // Activity as a list: changes of all types, the newest on top, as they come or as they were.
-import { h, put, text, clock, number, plural, sheet, button } from "./dom.js";
+import { h, put, text, clock, when, number, plural, sheet, button } from "./dom.js";
 import { get } from "./link.js";
 
 const KEPT = 400;
@@ -98,8 +98,9 @@ export class Changes {
 
 	render() {
 		text(document.getElementById("count"), this.summary());
+		const v = this.hooks.view(), kept = this.hooks.state()?.from || 0;
 		if (!this.rows.length) {
-			put(this.box, this.failed ? sheet("error", "The activity cannot be shown", [this.failed]) : this.loaded && this.hooks.view().filter ? sheet("", "No change matches", [this.hooks.view().filter, "What is searched is what a row shows: type, object, change, by and what. Not whole objects, and not times."], button("Clear the filter", this.hooks.clear)) : this.loaded ? sheet("", "No changes", ["What changes in the watched types appears here."]) : sheet("", "Loading", []));
+			put(this.box, this.failed ? sheet("error", "The activity cannot be shown", [this.failed]) : this.loaded && this.hooks.view().filter ? sheet("", "No change matches", [this.hooks.view().filter, "What is searched is what a row shows: type, object, change, by and what. Not whole objects, and not times."], button("Clear the filter", this.hooks.clear)) : this.loaded && v.at && v.at < kept ? sheet("gap", "Not known", [["Nothing is kept from before ", when(kept, this.hooks.now()), "."]]) : this.loaded ? sheet("", "No changes", ["What changes in the watched types appears here."]) : sheet("", "Loading", []));
 			return;
 		}
 		if (!this.body || !this.box.contains(this.body)) {
@@ -113,7 +114,7 @@ export class Changes {
 		for (const e of [...this.body.children]) if (!keep.has(e)) { e.remove(); this.made.delete(Number(e.dataset.pos)); }
 		let at = this.body.firstChild;
 		for (const e of items) { if (e === at) at = at.nextSibling; else this.body.insertBefore(e, at); }
-		put(this.end, this.more && this.rows.length < 5000 ? button("Earlier changes", () => this.load(Math.min(...this.rows.map(c => c.pos)))) : "");
+		put(this.end, this.more && this.rows.length < 5000 ? button("Earlier changes", () => this.load(Math.min(...this.rows.map(c => c.pos)))) : kept ? h("p", {}, "No change from before ", when(kept, this.hooks.now()), " is kept.") : "");
 	}
 
 	// move goes to the next row, or the one before.

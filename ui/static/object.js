@@ -297,7 +297,7 @@ export class Sheet {
 	yaml() {
 		const past = this.pos !== null && this.pos !== this.data.object?.pos, at = this.data.state?.at;
 		return [
-			past ? h("div", { class: "tools" }, h("span", {}, "A state of the past", at ? [", of ", when(at, this.hooks.now())] : "", "."), button("The current state", () => this.hooks.go({ pos: null }))) : null,
+			past ? h("div", { class: "tools" }, h("span", {}, "A state of the past", at ? [", of ", when(at, this.hooks.now())] : "", "."), button(this.at ? "The state of this moment" : "The current state", () => this.hooks.go({ pos: null }))) : null,
 			this.part(past ? "state" : "object", d => [
 				d.redacted ? h("p", { class: "note plain" }, "The values of this Secret were replaced before they were kept.") : null,
 				d.truncated ? h("p", { class: "note" }, "The object is larger than 1 MiB: its end is not shown.") : null,
@@ -337,7 +337,7 @@ export class Sheet {
 			this.treeOf(d.root),
 			d.loading?.length ? h("p", { class: "quiet" }, "Searching " + d.loading.join(", ")) : null,
 			d.unsearched?.length ? [h("h2", {}, "Not searched"), this.at || !more ? null : button(`Search ${plural(more, "more type")}`, () => this.search()),
-				h("details", { class: "managers", open: this.listed ? "" : null, ontoggle: e => { this.listed = e.target.open; } }, h("summary", { "data-focus": "unsearched" }, plural(d.unsearched.length, "type")), h("p", { class: "quiet" }, d.unsearched.join(", ")))] : h("p", { class: "quiet" }, "All types were searched."),
+				h("details", { class: "managers", open: this.listed ? "" : null, ontoggle: e => { this.listed = e.target.open; } }, h("summary", { "data-focus": "unsearched" }, plural(d.unsearched.length, "type")), h("p", { class: "quiet" }, d.unsearched.join(", ")))] : h("p", { class: "quiet" }, "All types were searched for owners and for what is owned."),
 			];
 		}, "owners");
 	}

@@ -115,7 +115,7 @@ export class Time {
 			if (kept > this.low) svg.append(s("rect", { class: "unknown", x: 0, y: 0, width: Math.min(this.width, this.x(kept)), height: H }));
 			let most = 4;
 			for (const b of a.buckets) most = Math.max(most, b[0] + b[1] + b[2]);
-			const high = n => n ? Math.max(1, n / most * (H - 6)) : 0;
+			const high = n => n ? Math.max(3, n / most * (H - 6)) : 0;
 			a.buckets.forEach((b, i) => {
 				const from = a.from + i * step, x = this.x(from), w = Math.max(1, this.x(from + step) - x - 1.5);
 				if (x + w < 0 || x > this.width) return;
