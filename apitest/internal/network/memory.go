@@ -29,8 +29,8 @@ func (c *memoryConn) Read(b []byte) (int, error)  { return c.in.read(b) }
 func (c *memoryConn) Write(b []byte) (int, error) { return c.out.write(b) }
 
 func (c *memoryConn) Close() error {
+	c.in.update(func(h *half) { h.deaf = true }) // first: the other side's answer to the end must not arrive
 	c.out.update(func(h *half) { h.ended = true })
-	c.in.update(func(h *half) { h.deaf = true })
 	return nil
 }
 
