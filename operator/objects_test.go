@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -251,10 +252,9 @@ func TestSameFailureIsWrittenOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.CloseIdleConnections()
-		requests := 0
+		var requests atomic.Int64
 		srv.On(apitest.Match{Verb: "patch", Resource: "configmaps"}, func(w http.ResponseWriter, r *http.Request) {
-			requests++
-			w.Header().Set("Audit-Id", fmt.Sprint("request-", min(requests, 100))) // not forever: no time passes
+			w.Header().Set("Audit-Id", fmt.Sprint("request-", min(requests.Add(1), 100))) // not forever: no time passes
 			faults.Answer(&kube.Status{Code: 500})(w, r)
 		})
 		op, err := operator.New(c, operator.Options{Name: "x", Setup: func(op *operator.Operator) error {
@@ -277,8 +277,8 @@ func TestSameFailureIsWrittenOnce(t *testing.T) {
 		go func() { done <- op.Run(ctx) }()
 		srv.Put(kube.Services, `{"metadata":{"namespace":"a","name":"x"},"spec":{"ports":[{"port":80}]}}`)
 		<-time.After(time.Second)
-		if requests < 2 || requests > 20 {
-			t.Errorf("%d attempts within a second", requests)
+		if n := requests.Load(); n < 2 || n > 20 {
+			t.Errorf("%d attempts within a second", n)
 		}
 		writes := 0
 		for _, r := range srv.Requests() {
