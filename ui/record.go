@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"cmp"
 	"unique"
 
 	"github.com/listwatch/listwatch/cache"
@@ -48,7 +47,12 @@ func (k *kind) record(d cache.Delta[*item], p parsed) {
 			if it.wanted == d.Old.wanted { // else what somebody wants is said, and not what follows of it
 				c.what = k.what(d.Old, it)
 			}
-			c.what = cmp.Or(c.what, k.headline(it, p), k.what(d.Old, it))
+			if c.what == "" {
+				c.what = k.headline(it, p)
+			}
+			if c.what == "" {
+				c.what = k.what(d.Old, it)
+			}
 		}
 		it.pos = k.u.log.add(c)
 		k.rates.Add(at, op)
