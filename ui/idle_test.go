@@ -58,7 +58,7 @@ func TestATypeIsWatchedWhileAnObjectIsOpen(t *testing.T) {
 		p.post("api/subscribe", `{"client":"client-1","objects":[{"id":"o","type":"configmaps","ns":"shop","name":"a"}]}`)
 		tap.read(3 * idleAfter)
 		w.srv.Put(kube.ConfigMaps, `{"metadata":{"namespace":"shop","name":"a"},"data":{"k":"2"}}`)
-		tap.read(time.Second)
+		w.pass(time.Second)
 		var o wireObject
 		if p.get("api/object?type=configmaps&ns=shop&name=a", &o); !strings.Contains(o.YAML, `k: "2"`) {
 			t.Errorf("%s", o.YAML)
