@@ -36,9 +36,10 @@ func (c *memoryConn) Close() error {
 
 // reset ends both directions at once; data that has arrived can still be read.
 func (c *memoryConn) reset() {
-	for _, h := range []*half{c.in, c.out} {
-		h.update(func(h *half) { h.reset = true })
-	}
+	c.out.update(func(h *half) {
+		c.in.update(func(h *half) { h.reset = true }) // this side may close at once, which must not look like an end
+		h.reset = true
+	})
 }
 
 func (c *memoryConn) LocalAddr() net.Addr  { return memoryAddr{} }
