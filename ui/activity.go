@@ -156,7 +156,7 @@ func (u *UI) getActivity(s *session, r *http.Request) (any, error) {
 	}
 	sampled := a.NS != "" || a.Text != "" || !sight.all
 	for _, k := range u.types() {
-		if len(want.types) > 0 && !slices.Contains(want.types, k.id) || !sight.some(k) {
+		if len(want.types) > 0 && !slices.Contains(want.types, k.id) || k.id == leases && !want.leases() || !sight.some(k) {
 			continue
 		}
 		k.mu.Lock()

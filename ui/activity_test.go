@@ -115,5 +115,12 @@ func TestLeasesAreForWhoNamesThem(t *testing.T) {
 				t.Errorf("%q (-want +got):\n%s", query, diff)
 			}
 		}
+		for query, want := range map[string]int64{"": 1, "ns=shop": 1, "types=leases.coordination.k8s.io": 1, "text=held": 0, "text=lease": 1} {
+			var a struct{ Buckets [][3]int64 }
+			p.get(fmt.Sprintf("api/activity?buckets=1&from=%d&to=%d&%s", now()-60_000, now()+10_000, query), &a)
+			if a.Buckets[0][0] != want {
+				t.Errorf("the bars of %q have %d additions, want %d", query, a.Buckets[0][0], want)
+			}
+		}
 	})
 }

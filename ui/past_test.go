@@ -221,6 +221,7 @@ func TestTree(t *testing.T) {
 			owned(kube.Pods, name, "ReplicaSet", "web-1", uid(kube.ReplicaSets, "web-1"))
 		}
 		owned(kube.Pods, "lost", "ReplicaSet", "gone", "no-such-uid")
+		w.srv.Put(kube.Pods, `{"metadata":{"namespace":"shop","name":"batch","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"hourly","uid":"u-config"}]}}`)
 		w.pass(time.Second)
 		var got struct{ Root node }
 		p.get("api/tree?type=pods&ns=shop&name=web-1-b", &got)
@@ -243,6 +244,13 @@ func TestTree(t *testing.T) {
 				t.Errorf("at another moment (-want +got):\n%s", diff)
 			}
 		}
+		for name, want := range map[string]string{"web-1-a": "web(web-1(web-1-a*()web-1-b()))", "batch": "hourly~(batch*())"} {
+			got.Root = node{}
+			p.get("api/tree?type=pods&ns=shop&name="+name, &got)
+			if diff := cmp.Diff(want, got.Root.outline()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", name, diff)
+			}
+		}
 	})
 }
 
@@ -251,7 +259,9 @@ func (n *node) outline() string {
 	if n.Self {
 		s += "*"
 	}
-	if n.Missing {
+	if n.Unknown {
+		s += "~"
+	} else if n.Missing {
 		s += "?"
 	}
 	s += "("

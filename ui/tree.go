@@ -20,6 +20,7 @@ type node struct {
 	Status   string  `json:"status,omitempty"`
 	Self     bool    `json:"self,omitempty"`
 	Missing  bool    `json:"missing,omitempty"`
+	Unknown  bool    `json:"unknown,omitempty"` // missing, as its type is not watched
 	More     int     `json:"more,omitempty"`
 	Children []*node `json:"children"`
 }
@@ -48,6 +49,10 @@ func (u *UI) getTree(s *session, r *http.Request) (any, error) {
 	if err = cmp.Or(err, number(r.URL.Query(), "at", &at)); err != nil {
 		return nil, err
 	}
+	if sub.kind.mu.Lock(); at == 0 && sub.life.gone > 0 {
+		at = sub.life.gone - 1 // what it belonged to when it was deleted
+	}
+	sub.kind.mu.Unlock()
 	f := u.forest(r.Context(), s, sub, at, r.URL.Query().Get("search") == "1")
 	top := f.byUID[sub.life.uid]
 	if top == nil { // it is gone: what it owned may be left
@@ -61,7 +66,8 @@ func (u *UI) getTree(s *session, r *http.Request) (any, error) {
 		}
 		parent := f.byUID[o.uid.Value()]
 		if parent == nil || !parent.owns(top) {
-			missing = &node{Type: u.typeOf(o), Kind: o.kind.Value(), NS: top.key.Namespace, Name: o.name.Value(), UID: o.uid.Value(), Missing: true}
+			typ := u.typeOf(o)
+			missing = &node{Type: typ, Kind: o.kind.Value(), NS: top.key.Namespace, Name: o.name.Value(), UID: o.uid.Value(), Missing: true, Unknown: !slices.Contains(f.seen, typ)}
 			break
 		}
 		top = parent
@@ -71,7 +77,7 @@ func (u *UI) getTree(s *session, r *http.Request) (any, error) {
 		missing.Children = []*node{root}
 		root = missing
 	}
-	return map[string]any{"root": root, "searched": f.seen, "loading": f.soon, "unsearched": f.unseen}, nil
+	return map[string]any{"root": root, "searched": f.seen, "loading": f.soon, "unsearched": f.unseen, "at": at}, nil
 }
 
 // about are the places of what belongs to an object: its own namespace, if it has one.

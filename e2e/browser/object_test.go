@@ -33,6 +33,10 @@ func TestObjectShowsItsHistory(t *testing.T) {
 	p.shows("#object pre.diff", "phase: Pending → Failed")
 	p.shows("#object pre.diff", "restartCount: 0 → 2")
 	p.shot("diff")
+	p.js("history.back(), 1", nil)
+	p.shows("#object .story", "Pending → Running")
+	p.js("history.forward(), 1", nil)
+	p.shows("#object pre.diff", "phase: Pending → Failed")
 	p.js("document.querySelector('#object .tools button').click(), 1", nil)
 	p.shows("#object .story", "Pending → Running")
 	p.js("[...document.querySelectorAll('.story .pick button:first-child')].at(-1).click(), 1", nil)
@@ -110,6 +114,7 @@ func TestAChangeLeadsToItsState(t *testing.T) {
 	p.js("[...document.querySelectorAll('#rows td:last-child a')].find(a => a.innerText.includes('Pending → Failed')).click(), 1", nil)
 	p.shows(".story li.here", "phase: Pending → Failed")
 	p.until("(r => r.top >= 0 && r.bottom <= innerHeight)(document.querySelector('.story li.here').getBoundingClientRect())")
+	p.until("document.querySelectorAll('#rows tr[aria-selected=true]').length === 1 && document.querySelector('#rows tr[aria-selected=true]').innerText.includes('Pending → Failed')")
 	p.shot("activity-state")
 	p.js("document.querySelector('#rows td.n a').click(), 1", nil)
 	p.shows("#object .sub", "Pod in shop")
@@ -226,6 +231,12 @@ func TestTheMomentBefore(t *testing.T) {
 	p.shows(row("web"), "Pending")
 	p.without("#rows", "later")
 	p.shot("past")
+	p.js("location.hash += '&object=pods/shop/web', 1", nil)
+	p.shows("#object .sub", "as of")
+	p.press("o")
+	p.until("(([a, b]) => a.width > 0.7 * innerWidth && a.top >= b.bottom)(['#object', '#banner'].map(x => document.querySelector(x).getBoundingClientRect()))")
+	p.shot("past-large")
+	p.press("o", "Escape")
 	p.press("Escape")
 	p.shows(row("later"), "Running")
 	p.shows(row("web"), "Running")
@@ -233,6 +244,19 @@ func TestTheMomentBefore(t *testing.T) {
 	p.shows("#pulse", "the past")
 	p.press("l")
 	p.shows("#pulse", "live")
+	p.sound()
+}
+
+// TestATypeThatIsNotServed is one clear word, and goes on when it comes.
+func TestATypeThatIsNotServed(t *testing.T) {
+	w := start(t)
+	p := w.open("type=podz", look{})
+	p.shows("#rows", "podz is not served")
+	p.js("location.hash = 'type=configmaps', 1", nil)
+	p.without("#rows", "is not served")
+	w.pod("web", "Running", 0)
+	p.js("location.hash = 'type=pods', 1", nil)
+	p.shows(row("web"), "Running")
 	p.sound()
 }
 

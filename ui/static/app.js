@@ -30,7 +30,7 @@ const past = () => !!view.at || state?.mode === "recording";
 
 const list = new List({ now, open, sort: key => go({ sort: key === "name" ? "" : key }), namespaced: () => type()?.namespaced !== false, since: () => type()?.since || 0, wish, empty: w => nothing(w, type(), view, actions), gap: gapText });
 const object = new Sheet({ now, go, href, type: t => types.get(t), from: () => state?.from, follow: () => state?.follow !== false && !past() });
-const time = new Time({ now, live: () => status.state === "live" && type()?.state !== "stale" && !stale().length, at: () => view.at, go: at => go({ at }), state: () => state });
+const time = new Time({ now, live: () => status.state === "live" && type()?.state !== "stale" && !stale().length, at: () => view.at, go: at => go({ at }), state: () => state, types: () => [...types.values()] });
 const changes = new Changes({ now, href, view: () => view, state: () => state, types: () => [...types.values()], clear: () => actions.clear() });
 
 const actions = { clear: () => go({ filter: "" }), everywhere: () => go({ ns: [] }), namespace: namespaces };
@@ -42,7 +42,7 @@ function write(name, value) { try { localStorage.setItem("listwatch-" + name, JS
 
 // href is the link of this view with some of it changed.
 function href(patch) {
-	const v = { ...view, ...(patch.object === undefined ? {} : { pos: null }), ...patch }, q = new URLSearchParams();
+	const v = { ...view, ...(patch.object === undefined ? {} : { pos: null, diff: "" }), ...patch }, q = new URLSearchParams();
 	if (v.type) q.set("type", v.type);
 	if (v.ns?.length) q.set("ns", v.ns.join(","));
 	if (v.filter) q.set("filter", v.filter);
@@ -54,14 +54,16 @@ function href(patch) {
 		if (v.object.uid) q.set("uid", v.object.uid);
 		if (v.tab && v.tab !== "summary") q.set("tab", v.tab);
 		if (v.pos != null) q.set("pos", v.pos);
+		if (v.diff) q.set("diff", v.diff);
 	}
 	return "#" + q.toString().replace(/%2F/g, "/").replace(/%2C/g, ",");
 }
 
 function parse() {
-	const q = new URLSearchParams(location.hash.slice(1)), o = (q.get("object") || "").split("/");
+	const q = new URLSearchParams(location.hash.slice(1)), o = (q.get("object") || "").split("/"), diff = q.get("diff") || "";
 	return {
 		type: q.get("type") || "", ns: (q.get("ns") || "").split(",").filter(Boolean), filter: q.get("filter") || "", sort: q.get("sort") || "", wide: q.has("wide"),
+		diff: /^\d+-\d+$/.test(diff) ? diff : "",
 		at: Number(q.get("at")) || 0, tab: q.get("tab") || "", pos: q.has("pos") ? Number(q.get("pos")) || 0 : null, object: o.length === 3 && o[2] ? { type: o[0], ns: o[1], name: o[2], uid: q.get("uid") || "" } : null,
 	};
 }
@@ -89,7 +91,7 @@ function apply() {
 	} else if (other || refilter) list.refilter(view);
 	if (other || refilter) { sequence++; recent.length = 0; }
 	if ($("filter") !== document.activeElement) $("filter").value = view.filter;
-	if (view.object) { object.show(view.object, view.tab, view.at, view.pos); list.selected = view.object.ns ? view.object.ns + "/" + view.object.name : view.object.name; } else if (before.object) { object.hide(); list.box.focus({ preventScroll: true }); }
+	if (view.object) { object.show(view.object, view.tab, view.at, view.pos, view.diff); list.selected = view.object.ns ? view.object.ns + "/" + view.object.name : view.object.name; } else if (before.object) { object.hide(); list.box.focus({ preventScroll: true }); }
 	list.view = view;
 	list.mark();
 	if (before.at !== view.at) time.load();
@@ -100,6 +102,12 @@ function apply() {
 	if (view.type === ACTIVITY) { list.clear(ACTIVITY, view); changes.show(); } else changes.hide();
 	if (other || refilter || !before.type) loadPast();
 	declare();
+	unserved();
+}
+
+// unserved says so of a type that is in no list of the server.
+function unserved() {
+	if (types.size && view.type !== ACTIVITY && !type() && !list.win) list.message(sheet("gap", `${view.type} is not served`, ["The server has no such type, or you may not see it."], button("Choose a type", chooseType)));
 }
 
 // ---- what is declared ----
@@ -555,7 +563,7 @@ function streams() {
 		totals = d.totals || {};
 		announced = { cls: "reset", title: "Started again", text: { epoch: "listwatch was started again: counts and history begin here.", log: "The page was away for longer than the log reaches back: counts begin again, rows are current.", id: "The position was not known: counts begin again, rows are current." }[d.why] || "" };
 		load();
-		if (view.object) { object.id = ""; object.show(view.object, view.tab, view.at, view.pos); }
+		if (view.object) { object.id = ""; object.show(view.object, view.tab, view.at, view.pos, view.diff); }
 	});
 	link.on("loss", d => { announced = { cls: "reset", title: "Changes are missing", text: `The stream went from position ${d.from} to ${d.to}. Reload the page.` }; drawBanner(); });
 	link.on("counts", d => {
@@ -576,7 +584,7 @@ function streams() {
 		drawTypes();
 		drawNotes();
 		drawBanner();
-		if (type() && !list.win) { declare(); loadPast(); }
+		if (type() && !list.win) { declare(); loadPast(); } else unserved();
 		if (state?.mode === "recording") reread();
 		drawHead();
 		if (list.win) list.draw();

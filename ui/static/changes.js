@@ -1,6 +1,7 @@
 // Activity as a list: changes of all types, the newest on top, as they come or as they were.
 import { h, put, text, clock, when, number, plural, sheet, button } from "./dom.js";
 import { get } from "./link.js";
+import { LEASES } from "./time.js";
 
 const KEPT = 400;
 
@@ -86,7 +87,7 @@ export class Changes {
 	summary() {
 		if (!this.rows?.length) return "";
 		const watched = this.hooks.types().length - this.unwatched().length;
-		const leases = !this.hooks.view().filter.includes("lease") && this.hooks.types().some(t => t.type === "leases.coordination.k8s.io" && t.state === "live");
+		const leases = !this.hooks.view().filter.includes("lease") && this.hooks.types().some(t => t.type === LEASES && t.state === "live");
 		return (this.more ? "the newest " : "") + plural(this.rows.length, "change") + ` of ${plural(watched, "watched type")}` + (leases ? " without Leases" : "") + (this.omitted ? `, ${number(this.omitted)} more counted but not listed` : "");
 	}
 
@@ -113,6 +114,7 @@ export class Changes {
 		const items = this.rows.map(c => this.made.get(c.pos) || this.row(c)), keep = new Set(items);
 		for (const e of [...this.body.children]) if (!keep.has(e)) { e.remove(); this.made.delete(Number(e.dataset.pos)); }
 		let at = this.body.firstChild;
+		items.forEach((e, i) => e.setAttribute("aria-selected", !!v.object?.uid && v.object.uid === this.rows[i].uid && (v.pos === null || v.pos === this.rows[i].pos)));
 		for (const e of items) { if (e === at) at = at.nextSibling; else this.body.insertBefore(e, at); }
 		put(this.end, this.more && this.rows.length < 5000 ? button("Earlier changes", () => this.load(Math.min(...this.rows.map(c => c.pos)))) : kept ? h("p", {}, "No change from before ", when(kept, this.hooks.now()), " is kept.") : "");
 	}

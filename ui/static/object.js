@@ -16,8 +16,8 @@ export class Sheet {
 	}
 
 	// show opens an object, or follows a change of its tab or time. pos is the state that was
-	// come for.
-	show(o, tab, at, pos) {
+	// come for, diff are the positions of the two that are compared, as "1-2".
+	show(o, tab, at, pos, diff) {
 		if (pos !== this.pos) this.found = null;
 		this.pos = pos;
 		const id = JSON.stringify([o.type, o.ns, o.name, o.uid || "", at || 0]);
@@ -28,6 +28,7 @@ export class Sheet {
 			this.of = o;
 			this.at = at;
 			this.data = {};
+			this.diff = "";
 			this.compare = null;
 			this.asked = null;         // the position of the state whose YAML was asked for
 			this.unfolded = false;    // the managed fields are
@@ -39,6 +40,7 @@ export class Sheet {
 			this.load();
 		}
 		this.box.hidden = false;
+		if (diff !== this.diff) this.pair(diff);
 		if (this.tab === "yaml" && pos !== null && pos !== this.asked) {
 			this.asked = pos;
 			this.forget("state");
@@ -220,7 +222,7 @@ export class Sheet {
 				h("td", { dir: "auto" }, h("b", {}, c.name), c.init ? " init" : "", h("div", { class: /waiting|terminated/.test(c.state) && !/Completed/.test(c.state) ? "bad" : "" }, c.state),
 					c.message ? h("div", {}, c.message) : null, c.last ? h("div", {}, "before: " + c.last) : null, c.image ? h("div", { class: "quiet" }, c.image) : null),
 				h("td", { class: "when" }, plural(c.restarts || 0, "restart")))))] : null,
-			this.data.tree?.root ? [h("h2", {}, "Owners and owned"), this.treeOf(this.data.tree.root)] : null,
+			this.data.tree?.root ? [h("h2", {}, "Owners and owned", d.exists === false && !this.at ? " when it was deleted" : ""), this.treeOf(this.data.tree.root)] : null,
 			d.labels && Object.keys(d.labels).length ? [h("h2", {}, "Labels"), h("pre", {}, Object.entries(d.labels).map(([k, v]) => `${k}=${v}`).sort().join("\n"))] : null,
 			this.recent(),
 			d.commands?.length && !this.at && d.exists !== false ? [h("h2", {}, "Commands to copy"), d.commands.map(c => [h("p", { class: "quiet" }, c.title), command(c.text)])] : null,
@@ -277,16 +279,22 @@ export class Sheet {
 	pick(pos) {
 		if (!this.compare) this.compare = { a: pos };
 		else if (this.compare.a === pos) this.compare = null;
-		else {
-			this.compare = { a: Math.min(this.compare.a, pos), b: Math.max(this.compare.a, pos) };
-			this.forget("diff");
-			this.ask("diff", "api/diff", { ...this.query({ at: undefined }), a: this.compare.a, b: this.compare.b });
-		}
+		else return this.hooks.go({ diff: [this.compare.a, pos].sort((a, b) => a - b).join("-") });
 		this.draw();
 	}
 
+	// pair compares the two states that the URL names, or ends it.
+	pair(diff) {
+		this.diff = diff;
+		const [a, b] = diff.split("-").map(Number);
+		this.compare = diff ? { a, b } : null;
+		if (!diff) return;
+		this.forget("diff");
+		this.ask("diff", "api/diff", this.query({ at: undefined, a, b }));
+	}
+
 	difference() {
-		return [h("div", { class: "tools" }, button("Back to the history", () => { this.compare = null; this.draw(); })),
+		return [h("div", { class: "tools" }, button("Back to the history", () => this.hooks.go({ diff: "" }))),
 			this.part("diff", d => [
 				h("h2", {}, `${clock(d.a.at)} to ${clock(d.b.at)}: ${plural(d.changes.length, "difference")}`),
 				d.changes.length ? h("pre", { class: "diff", dir: "ltr" }, differences(d.changes)) : sheet("", "The two states are equal", []),
@@ -351,9 +359,9 @@ export class Sheet {
 
 	treeOf(root) {
 		const draw = n => h("li", {},
-			n.self ? h("span", { "aria-current": "true", dir: "auto" }, n.name) : n.missing ? h("span", { class: "gone", dir: "auto" }, n.name)
+			n.self ? h("span", { "aria-current": "true", dir: "auto" }, n.name) : n.missing ? h("span", { class: n.unknown ? null : "gone", dir: "auto" }, n.name)
 				: h("a", { href: this.hooks.href({ object: { type: n.type, ns: n.ns || "", name: n.name, uid: n.uid } }), dir: "auto" }, n.name),
-			h("small", {}, ` ${n.kind || n.type} `, h("span", { class: meaning(n.status || "") }, n.status || ""), n.missing ? " is not there" : ""),
+			h("small", {}, ` ${n.kind || n.type} `, h("span", { class: meaning(n.status || "") }, n.status || ""), n.self || !n.missing ? "" : n.unknown ? "of a type that is not watched" : this.data.tree.at ? "was not there" : "is not there"),
 			n.children?.length || n.more ? h("ul", {}, (n.children || []).map(draw), n.more ? h("li", {}, h("small", {}, `and ${number(n.more)} more`)) : null) : null);
 		return h("ul", { class: "tree" }, draw(root));
 	}

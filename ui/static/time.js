@@ -4,10 +4,14 @@ import { get } from "./link.js";
 
 const BUCKETS = 120;
 
+// LEASES are written every few seconds by each node and each leader: the bars and Activity
+// leave them out.
+export const LEASES = "leases.coordination.k8s.io";
+
 // STEPS are between two times that the axis may name.
 const DAY = 86400e3, STEPS = [1e3, 2e3, 5e3, 10e3, 30e3, 60e3, 120e3, 300e3, 600e3, 1800e3, 3600e3, 7200e3, 3 * 3600e3, 6 * 3600e3, 12 * 3600e3, DAY];
 
-// Time draws the bar. hooks: now(), at() (0 = live), go(ms), state() of the server.
+// Time draws the bar. hooks: now(), at() (0 = live), go(ms), state() of the server, types().
 export class Time {
 	constructor(hooks) {
 		this.hooks = hooks;
@@ -91,7 +95,7 @@ export class Time {
 		let i = Math.floor((d.at - a.from) / step);
 		while (i >= a.buckets.length && a.buckets.length < 4 * BUCKETS) { a.buckets.push([0, 0, 0]); a.to += step; }
 		if (i < 0 || i >= a.buckets.length) return;
-		for (const c of Object.values(d.types)) for (let k = 0; k < 3; k++) a.buckets[i][k] += c[k];
+		for (const [t, c] of Object.entries(d.types)) if (t !== LEASES) for (let k = 0; k < 3; k++) a.buckets[i][k] += c[k];
 		this.draw();
 	}
 
@@ -176,7 +180,9 @@ export class Time {
 	// words says where time stands.
 	words() {
 		const at = this.hooks.at(), now = this.end(), st = this.hooks.state(), rec = st?.mode === "recording";
-		text(this.span, rec ? "a recording of " + ago(st.to - st.from) : this.failed ? "not known: " + this.failed : "watched types, " + { 300000: "5 minutes", 900000: "15 minutes", 3600000: "an hour", 21600000: "6 hours", 86400000: "a day" }[this.reach] || ago(this.reach));
+		const watched = this.hooks.types().filter(t => t.since && t.type !== LEASES);
+		this.span.title = "Change the range (+ and -)" + (rec ? "" : ".\nChanges without Leases of: " + watched.map(t => `${t.type} since ${clock(t.since)}`).join(", "));
+		text(this.span, rec ? "a recording of " + ago(st.to - st.from) : this.failed ? "not known: " + this.failed : plural(watched.length, "watched type") + ", " + { 300000: "5 minutes", 900000: "15 minutes", 3600000: "an hour", 21600000: "6 hours", 86400000: "a day" }[this.reach] || ago(this.reach));
 		const live = $("live");
 		text(live, at ? (rec ? "to the end" : "to live") : rec ? "the end" : this.hooks.live() ? "live" : "not live");
 		live.classList.toggle("live", !at && !rec && this.hooks.live());
