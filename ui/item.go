@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 	"unique"
@@ -31,9 +32,18 @@ type life struct {
 	created int64 // milliseconds since 1970
 	gone    int64 // deleted then; 0 = it exists
 	last    *item // the last state of an object that is gone
+	before  *life // of the same name
 	past    history.Life
 	marks   managed.Marks // of the newest state
 	by      text          // who wrote it
+}
+
+// all yields l and those before it, the newest first.
+func (l *life) all() iter.Seq[*life] {
+	return func(yield func(*life) bool) {
+		for ; l != nil && yield(l); l = l.before {
+		}
+	}
 }
 
 // item is one state of an object as a list shows it. It is immutable. Its size matters, and

@@ -73,7 +73,7 @@ type kind struct {
 	res     discovery.Resource
 	store   *cache.RWStore[*item]
 	columns []column
-	lives   map[kube.Key][]*life // of each name, the newest last
+	lives   map[kube.Key]*life // of each name, the newest
 	views   map[*view]bool
 	watcher *watch.Watcher[codec.RawFull]
 
@@ -117,7 +117,7 @@ type progress struct {
 func (k *kind) forget() {
 	k.unkept()
 	k.store = cache.NewStore[*item]()
-	k.lives, k.byNamespace, k.watcher = map[kube.Key][]*life{}, map[string]int{}, nil
+	k.lives, k.byNamespace, k.watcher = map[kube.Key]*life{}, map[string]int{}, nil
 	k.u.memory.Add(-k.bytes)
 	k.bytes = 0
 	if k.views == nil {

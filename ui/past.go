@@ -73,8 +73,8 @@ func (u *UI) getEvents(s *session, r *http.Request) (any, error) {
 // at returns the states of the objects of a type at a time. The caller holds k.mu.
 func (k *kind) at(ms int64) []*item {
 	var list []*item
-	for _, lives := range k.lives {
-		for _, l := range lives {
+	for _, newest := range k.lives {
+		for l := range newest.all() {
 			st, ok := k.u.history.At(&l.past, ms)
 			if !ok || st.Op == history.Deleted {
 				continue
@@ -118,8 +118,8 @@ func (k *kind) items(at int64) iter.Seq[*item] {
 // ever yields the objects of a type, and those that are gone and kept. The caller holds k.mu.
 func (k *kind) ever() iter.Seq[*item] {
 	return func(yield func(*item) bool) {
-		for _, lives := range k.lives {
-			for _, l := range lives {
+		for _, newest := range k.lives {
+			for l := range newest.all() {
 				if i := k.last(l); i != nil && !yield(i) {
 					return
 				}

@@ -20,7 +20,8 @@ func (k *kind) record(d cache.Delta[*item], p parsed) {
 	at := k.now()
 	switch d.Type {
 	case watch.Added:
-		k.lives[d.Key] = append(k.lives[d.Key], d.New.life)
+		d.New.life.before = k.lives[d.Key]
+		k.lives[d.Key] = d.New.life
 		d.New.n = k.u.number.Add(1)
 		k.byNamespace[d.Key.Namespace]++
 	case watch.Modified:

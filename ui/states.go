@@ -110,10 +110,11 @@ func (u *UI) getHistory(s *session, r *http.Request) (any, error) {
 		To   int64  `json:"to,omitempty"`
 	}
 	lives := []life{}
-	for _, l := range sub.kind.lives[sub.life.key] {
+	for l := range sub.kind.lives[sub.life.key].all() {
 		lives = append(lives, life{l.uid, l.created, l.gone})
 	}
 	sub.kind.mu.Unlock()
+	slices.Reverse(lives)
 	slices.SortStableFunc(states, func(a, b *wireStateOf) int { return int(b.At - a.At) })
 	_, dropped := u.history.States(&sub.life.past)
 	return map[string]any{"states": states, "uids": lives, "from": u.kept(), "dropped": dropped}, nil

@@ -176,12 +176,18 @@ func (u *UI) maintain() {
 
 // purge forgets objects that are gone and of which no state is kept.
 func (k *kind) purge() {
-	for key, lives := range k.lives {
-		lives = slices.DeleteFunc(lives, func(l *life) bool { return l.gone > 0 && k.u.history.Empty(&l.past) })
-		if len(lives) == 0 {
+	for key, newest := range k.lives {
+		for at := &newest; *at != nil; {
+			if l := *at; l.gone > 0 && k.u.history.Empty(&l.past) {
+				*at = l.before
+			} else {
+				at = &l.before
+			}
+		}
+		if newest == nil {
 			delete(k.lives, key)
 		} else {
-			k.lives[key] = lives
+			k.lives[key] = newest
 		}
 	}
 }

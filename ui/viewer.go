@@ -214,10 +214,9 @@ func (v *viewer) open(refs []objectRef) {
 
 // life returns the newest object of a name, or that of a UID.
 func (k *kind) life(key kube.Key, uid string) *life {
-	lives := k.lives[key]
-	for i := len(lives) - 1; i >= 0; i-- {
-		if uid == "" || lives[i].uid == uid {
-			return lives[i]
+	for l := range k.lives[key].all() {
+		if uid == "" || l.uid == uid {
+			return l
 		}
 	}
 	return nil

@@ -12,6 +12,11 @@ type Row string
 // RowOf returns a row of cells. A newline within one becomes a space.
 func RowOf(cells ...string) Row {
 	var b strings.Builder
+	size := 0
+	for _, c := range cells {
+		size += len(c) + 1
+	}
+	b.Grow(size) // exactly: a row is kept for long
 	for _, c := range cells {
 		b.WriteString(strings.ReplaceAll(c, "\n", " "))
 		b.WriteByte('\n')
