@@ -92,7 +92,7 @@ func (s *stage) start(ctx context.Context, o options, j job) (*cast, error) {
 	return c, nil
 }
 
-// lead is how many changes the server is ahead at most: it forgets old ones.
+// lead is how many changes the server is ahead of a process at most: it forgets old ones.
 const lead = 2000
 
 // reach waits until all processes have committed a revision, and one of them alone so many
@@ -146,7 +146,7 @@ func (s *stage) play(ctx context.Context, o options, j job) ([]result, error) {
 	}()
 	for i := range o.Changes {
 		s.put(i * 7 % s.objects)
-		if n := i + 1; n%lead == 0 || n == o.Changes {
+		if n := i + 1; n%(lead*j.Shards) == 0 || n == o.Changes {
 			if err := c.reach(s.server.Revision(), n); err != nil {
 				c.finish()
 				return nil, err
