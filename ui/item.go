@@ -1,9 +1,6 @@
 package ui
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"fmt"
 	"iter"
 	"strings"
 	"time"
@@ -12,7 +9,6 @@ import (
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/archive"
 	"github.com/listwatch/listwatch/internal/printable"
-	"github.com/listwatch/listwatch/internal/secret"
 	"github.com/listwatch/listwatch/internal/table"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/ui/internal/history"
@@ -92,7 +88,7 @@ func (k *kind) parse(raw codec.RawFull) (parsed, error) {
 	}
 	object := r.Object
 	if k.secret() {
-		if object, err = k.u.redact(object); err != nil {
+		if object, err = row.Redact(object, k.u.salt); err != nil {
 			return parsed{}, err
 		}
 	}
@@ -153,25 +149,6 @@ func (k *kind) what(old, now *item) string {
 		parts = append(parts, k.columns[i].Name+" "+printable.Cut(old.cells.Cell(i), 40)+" → "+printable.Cut(now.cells.Cell(i), 40))
 	}
 	return printable.Cut(strings.Join(parts, ", "), maxWhat)
-}
-
-// redact replaces the values of a Secret by a mark, which differs where the value does,
-// and which only this process can make.
-func (u *UI) redact(o codec.Raw) (codec.Raw, error) {
-	var m map[string]any
-	if err := o.Decode(&m); err != nil {
-		return o, err
-	}
-	secret.Replace(m, func(key string, value any) string {
-		mac := hmac.New(sha256.New, u.salt)
-		fmt.Fprintf(mac, "%s\x00%s\x00%v", o.GetUID(), key, value)
-		return fmt.Sprintf("[redacted #%x]", mac.Sum(nil)[:2])
-	})
-	b, err := codec.Encode(m)
-	if err != nil {
-		return o, err
-	}
-	return codec.ParseRaw(b)
 }
 
 func millis(t time.Time) int64 {

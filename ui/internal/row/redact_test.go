@@ -1,4 +1,4 @@
-package ui
+package row
 
 import (
 	"strings"
@@ -11,7 +11,6 @@ import (
 // TestSecretsOfAnyFormAreRedacted: data that is no object is secret, too, and a changed
 // value has another mark.
 func TestSecretsOfAnyFormAreRedacted(t *testing.T) {
-	u := &UI{salt: []byte("salt")}
 	marks := map[string]bool{}
 	for _, text := range []string{
 		`"data":{"a":"hunter2"}`, `"data":{"a":"hunter23"}`, `"stringData":{"a":"hunter2"}`, `"data":"hunter2"`, `"data":["hunter2"]`, `"stringData":{"a":{"b":"hunter2"}}`,
@@ -20,7 +19,7 @@ func TestSecretsOfAnyFormAreRedacted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := u.redact(o)
+		got, err := Redact(o, []byte("salt"))
 		if err != nil || strings.Contains(got.JSON(), "hunter2") || !strings.Contains(got.JSON(), "[redacted #") {
 			t.Errorf("%s: %v: %s", text, err, got.JSON())
 		}
