@@ -33,9 +33,11 @@ func TestATypeIsWatchedWhileSomebodyLooks(t *testing.T) {
 		var l wireWindow
 		p.get("api/list?type=configmaps", &l)
 		w.pass(time.Second)
-		if got := state(); got.State != stateLive || got.Count != 1 {
-			t.Errorf("while somebody looks: %+v", got)
+		first := state()
+		if first.State != stateLive || first.Count != 1 {
+			t.Errorf("while somebody looks: %+v", first)
 		}
+		watched := now()
 		w.pass(idleAfter + time.Minute)
 		if got := state(); got.State != stateIdle || got.Count != 1 {
 			t.Errorf("when nobody does: %+v", got)
@@ -43,8 +45,11 @@ func TestATypeIsWatchedWhileSomebodyLooks(t *testing.T) {
 		put("2")
 		p.get("api/list?type=configmaps", &l)
 		w.pass(time.Second)
-		if got := state(); got.State != stateLive || got.Modified != 1 || got.Gaps != 1 || got.Relists != 0 {
+		if got := state(); got.State != stateLive || got.Modified != 1 || got.Gaps != 1 || got.Relists != 0 || got.Since != first.Since {
 			t.Errorf("when somebody looks again: %+v", got)
+		}
+		if p.get(fmt.Sprintf("api/list?type=configmaps&at=%d", watched), &l); l.Approximate || l.Total != 1 {
+			t.Errorf("when somebody looked first: %+v", l)
 		}
 	})
 }

@@ -148,7 +148,7 @@ func (k *kind) follow(ctx context.Context) {
 	}
 	w := watch.New(col, o)
 	k.watcher = w
-	if !k.restored {
+	if !k.restored && !k.store.Synced() {
 		k.since = k.u.now()
 	}
 	k.restored = false

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -96,7 +97,7 @@ func (u *UI) getObject(s *session, r *http.Request) (any, error) {
 			}
 		}
 		if i < 0 {
-			return nil, errNotKept
+			return nil, sub.life.absent(states[0], at)
 		}
 		st = states[i]
 	}
@@ -105,6 +106,18 @@ func (u *UI) getObject(s *session, r *http.Request) (any, error) {
 		return nil, errNotKept
 	}
 	return sub.describe(st, text)
+}
+
+// absent says why there is no state at a time, or at no time: at is 0.
+func (l *life) absent(oldest history.State, at int64) error {
+	switch {
+	case at == 0:
+	case at < l.created || oldest.Op == history.Added && !oldest.First:
+		return notFound("it was created later, after %v", time.Duration(max(0, cmp.Or(l.created, oldest.At)-at)*int64(time.Millisecond)).Round(time.Second))
+	case oldest.First:
+		return &refusal{http.StatusGone, "gone", "it existed before, but its type was not watched yet"}
+	}
+	return errNotKept
 }
 
 // describe shows a state of an object.

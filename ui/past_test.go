@@ -61,6 +61,11 @@ func TestHistory(t *testing.T) {
 		if !strings.Contains(o.YAML, "phase: Pending") || !o.Exists {
 			t.Errorf("%+v", o)
 		}
+		for at, want := range map[int64]string{got.States[2].At - 21_000: "created later, after 21s", before: ""} {
+			if rec := p.do("GET", fmt.Sprintf("api/object?type=pods&ns=shop&name=a&at=%d", at), ""); rec.Code != map[bool]int{true: 200, false: 404}[want == ""] || !strings.Contains(rec.Body.String(), want) {
+				t.Errorf("at %d: %d %s", at, rec.Code, rec.Body)
+			}
+		}
 		var l wireWindow
 		p.get(fmt.Sprintf("api/list?type=pods&at=%d", before), &l)
 		if diff := cmp.Diff([]string{"a Running"}, rowsOf(l, 2)); diff != "" {
@@ -246,9 +251,11 @@ func TestTree(t *testing.T) {
 		}
 		for name, want := range map[string]string{"web-1-a": "web(web-1(web-1-a*()web-1-b()))", "batch": "hourly~(batch*())"} {
 			got.Root = node{}
-			p.get("api/tree?type=pods&ns=shop&name="+name, &got)
-			if diff := cmp.Diff(want, got.Root.outline()); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", name, diff)
+			for _, at := range []int64{0, now()} {
+				p.get(fmt.Sprintf("api/tree?type=pods&ns=shop&name=%s&at=%d", name, at), &got)
+				if diff := cmp.Diff(want, got.Root.outline()); diff != "" {
+					t.Errorf("%s at %d (-want +got):\n%s", name, at, diff)
+				}
 			}
 		}
 	})

@@ -105,7 +105,7 @@ func (k *kind) headline(it *item, p parsed) string {
 		return ""
 	}
 	changes, _, _ := diff.Texts(before.JSON(), p.object.JSON(), 100)
-	return printable.Cut(diff.Headline(changes), maxWhat)
+	return printable.Cut(diff.Summary(changes), maxWhat)
 }
 
 // touchAll makes all views new: the columns or all rows are other ones.

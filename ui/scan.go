@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"strings"
 
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/printable"
@@ -45,7 +46,7 @@ func (u *UI) filterBy(v *view, expression string) error {
 	}
 	eval, err := u.o.Filter(expression)
 	if err != nil {
-		return invalid("jq: %v", err)
+		return invalid("jq: %s", strings.TrimPrefix(err.Error(), "jq: "))
 	}
 	s := &scan{view: v, eval: eval, verdicts: map[int64]verdict{}, pending: map[int64]*item{}, wake: make(chan struct{}, 1)}
 	v.kind.mu.Lock()

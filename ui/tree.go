@@ -49,8 +49,9 @@ func (u *UI) getTree(s *session, r *http.Request) (any, error) {
 	if err = cmp.Or(err, number(r.URL.Query(), "at", &at)); err != nil {
 		return nil, err
 	}
-	if sub.kind.mu.Lock(); at == 0 && sub.life.gone > 0 {
-		at = sub.life.gone - 1 // what it belonged to when it was deleted
+	sub.kind.mu.Lock()
+	if gone := sub.life.gone; gone > 0 && (at == 0 || at >= gone) {
+		at = gone - 1 // what it belonged to when it was deleted
 	}
 	sub.kind.mu.Unlock()
 	f := u.forest(r.Context(), s, sub, at, r.URL.Query().Get("search") == "1")

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"net/http"
 	"testing"
 	"time"
 )
@@ -96,5 +97,33 @@ func TestHugeListIsAWindow(t *testing.T) {
 	if n > 100 {
 		t.Errorf("the table has %d rows", n)
 	}
+	p.sound()
+}
+
+// TestWhatWasNotWatchedIsSaid: which types Activity has from later on only, and that a gap is
+// of another type than the one that is shown.
+func TestWhatWasNotWatchedIsSaid(t *testing.T) {
+	s := stateOf("live", "", nil)
+	now := time.Now().UnixMilli()
+	pods, services := typeOf("pods", "Pod", "live", ""), typeOf("services", "Service", "live", "")
+	pods["since"], services["since"] = now-600000, now-60000
+	s.answers["types"] = object{"types": array{pods, services}}
+	s.answers["activity"] = object{"from": now - 300000, "to": now, "buckets": array{array{0, 0, 0}}, "gaps": array{object{"type": "services", "from": now - 200000, "to": now - 100000}}}
+	s.answers["changes"] = func(r *http.Request) any {
+		if r.FormValue("text") != "" {
+			return object{"changes": array{}}
+		}
+		return object{"more": true, "changes": array{object{"pos": 1, "at": now, "type": "services", "op": "GAP", "from": now - 9000, "to": now, "reason": "nobody looked at it"}}}
+	}
+	p := open(t, s.serve(t)+"&type=activity", look{})
+	p.shows("#count", "0 changes of 2 watched types")
+	p.shows("#span", "2 watched types")
+	full := "document.querySelector('#bars rect.g').getBoundingClientRect().height"
+	p.until(full + " > 30")
+	p.js("location.hash += '&filter=services', 1", nil)
+	p.shows("#rows", "Not watched from the beginning: services since")
+	p.js("location.hash = 'type=pods', 1", nil)
+	p.shows("#rows", "No pods")
+	p.until(full + " < 10")
 	p.sound()
 }

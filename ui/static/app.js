@@ -30,7 +30,7 @@ const past = () => !!view.at || state?.mode === "recording";
 
 const list = new List({ now, open, sort: key => go({ sort: key === "name" ? "" : key }), namespaced: () => type()?.namespaced !== false, since: () => type()?.since || 0, wish, empty: w => nothing(w, type(), view, actions), gap: gapText });
 const object = new Sheet({ now, go, href, type: t => types.get(t), from: () => state?.from, follow: () => state?.follow !== false && !past() });
-const time = new Time({ now, live: () => status.state === "live" && type()?.state !== "stale" && !stale().length, at: () => view.at, go: at => go({ at }), state: () => state, types: () => [...types.values()] });
+const time = new Time({ now, live: () => status.state === "live" && type()?.state !== "stale" && !stale().length, at: () => view.at, go: at => go({ at }), state: () => state, types: () => [...types.values()], type: () => view.type === ACTIVITY ? "" : view.type });
 const changes = new Changes({ now, href, view: () => view, state: () => state, types: () => [...types.values()], clear: () => actions.clear() });
 
 const actions = { clear: () => go({ filter: "" }), everywhere: () => go({ ns: [] }), namespace: namespaces };
@@ -255,7 +255,7 @@ function drawHead() {
 		count = w.matched === w.total ? number(w.total) : `${number(w.matched)} of ${number(w.total)} match`;
 		if (w.filter && w.filter.done < w.filter.of) count += `, ${number(w.filter.done)} of ${number(w.filter.of)} searched`;
 		if (w.filter?.failed) count += `, ${plural(w.filter.failed, "object")} failed: ${w.filter.error}`;
-		if (!w.total && ["forbidden", "error", "gone", "budget"].includes(w.state)) count = "";
+		if (!w.total && (w.approximate || ["forbidden", "error", "gone", "budget"].includes(w.state))) count = "";
 		if (w.loading) count = `loading ${number(w.loading.done)}` + (w.loading.of ? ` of ${number(w.loading.of)}` : "");
 	}
 	text($("count"), count);
@@ -651,6 +651,7 @@ async function main() {
 	setInterval(() => {
 		while (recent.length && Date.now() - recent[0].at > 60000) recent.shift();
 		list.tick();
+		object.tick();
 		time.tick();
 		drawBanner();
 		if (!past()) drawHead();

@@ -1,7 +1,7 @@
 // Activity as a list: changes of all types, the newest on top, as they come or as they were.
 import { h, put, text, clock, when, number, plural, sheet, button } from "./dom.js";
 import { get } from "./link.js";
-import { LEASES } from "./time.js";
+import { LEASES, watched } from "./time.js";
 
 const KEPT = 400;
 
@@ -80,15 +80,21 @@ export class Changes {
 
 	// unwatched are the types that are not watched, or were not at the moment that is shown.
 	unwatched() {
-		const at = this.hooks.view().at;
-		return this.hooks.types().filter(t => at ? !t.since || t.since > at : !["live", "stale", "loading", "error"].includes(t.state));
+		const seen = watched(this.hooks.types(), this.hooks.view().at);
+		return this.hooks.types().filter(t => !seen.includes(t));
+	}
+
+	// late names the types that were not watched from the beginning.
+	late() {
+		const v = this.hooks.view(), from = this.hooks.state()?.from || 0;
+		const all = watched(this.hooks.types(), v.at).filter(t => t.since > from + 5000).sort((a, b) => a.since - b.since);
+		return all.length ? `Not watched from the beginning: ${all.slice(0, 8).map(t => `${t.type} since ${clock(t.since)}`).join(", ")}${all.length > 8 ? ` and ${number(all.length - 8)} more` : ""}.` : "";
 	}
 
 	summary() {
 		if (!this.rows?.length) return "";
-		const watched = this.hooks.types().length - this.unwatched().length;
-		const leases = !this.hooks.view().filter.includes("lease") && this.hooks.types().some(t => t.type === LEASES && t.state === "live");
-		return (this.more ? "the newest " : "") + plural(this.rows.length, "change") + ` of ${plural(watched, "watched type")}` + (leases ? " without Leases" : "") + (this.omitted ? `, ${number(this.omitted)} more counted but not listed` : "");
+		const seen = watched(this.hooks.types(), this.hooks.view().at), leases = !this.hooks.view().filter.includes("lease") && seen.some(t => t.type === LEASES);
+		return (this.more ? "the newest " : "") + plural(this.rows.filter(c => c.op !== "GAP").length, "change") + ` of ${plural(seen.length - (leases ? 1 : 0), "watched type")}` + (leases ? " without Leases" : "") + (this.omitted ? `, ${number(this.omitted)} more counted but not listed` : "");
 	}
 
 	draw() {
@@ -101,7 +107,7 @@ export class Changes {
 		text(document.getElementById("count"), this.summary());
 		const v = this.hooks.view(), kept = this.hooks.state()?.from || 0;
 		if (!this.rows.length) {
-			put(this.box, this.failed ? sheet("error", "The activity cannot be shown", [this.failed]) : this.loaded && this.hooks.view().filter ? sheet("", "No change matches", [this.hooks.view().filter, "What is searched is what a row shows: type, object, change, by and what. Not whole objects, and not times."], button("Clear the filter", this.hooks.clear)) : this.loaded && v.at && v.at < kept ? sheet("gap", "Not known", [["Nothing is kept from before ", when(kept, this.hooks.now()), "."]]) : this.loaded ? sheet("", "No changes", ["What changes in the watched types appears here."]) : sheet("", "Loading", []));
+			put(this.box, this.failed ? sheet("error", "The activity cannot be shown", [this.failed]) : this.loaded && this.hooks.view().filter ? sheet("", "No change matches", [this.hooks.view().filter, "What is searched is what a row shows: type, object, change, by and what. Not whole objects, and not times.", this.late()], button("Clear the filter", this.hooks.clear)) : this.loaded && v.at && v.at < kept ? sheet("gap", "Not known", [["Nothing is kept from before ", when(kept, this.hooks.now()), "."]]) : this.loaded ? sheet("", "No changes", ["What changes in the watched types appears here."]) : sheet("", "Loading", []));
 			return;
 		}
 		if (!this.body || !this.box.contains(this.body)) {
@@ -116,7 +122,7 @@ export class Changes {
 		let at = this.body.firstChild;
 		items.forEach((e, i) => e.setAttribute("aria-selected", !!v.object?.uid && v.object.uid === this.rows[i].uid && (v.pos === null || v.pos === this.rows[i].pos)));
 		for (const e of items) { if (e === at) at = at.nextSibling; else this.body.insertBefore(e, at); }
-		put(this.end, this.more && this.rows.length < 5000 ? button("Earlier changes", () => this.load(Math.min(...this.rows.map(c => c.pos)))) : kept ? h("p", {}, "No change from before ", when(kept, this.hooks.now()), " is kept.") : "");
+		put(this.end, this.more && this.rows.length < 5000 ? button("Earlier changes", () => this.load(Math.min(...this.rows.map(c => c.pos)))) : kept ? h("p", {}, "No change from before ", when(kept, this.hooks.now()), " is kept. ", this.late()) : "");
 	}
 
 	// move goes to the next row, or the one before.

@@ -132,6 +132,11 @@ export class Sheet {
 		this.ask("tree", "api/tree", this.query());
 	}
 
+	// tick is called once a second. Ages go on, unless somebody selects text.
+	tick() {
+		if (this.of && !["yaml", "logs"].includes(this.tab) && !this.at && getSelection().isCollapsed) this.draw();
+	}
+
 	frame() {
 		const o = this.of, tabs = this.tabs();
 		this.sub = h("p", { class: "sub" }, o.ns ? `${this.kind()} in ${o.ns}` : this.kind());
@@ -342,9 +347,10 @@ export class Sheet {
 		return this.part("tree", d => {
 			const more = (d.unsearched || []).filter(t => t !== "secrets").length; // those are not read for this
 			return [
+			d.at && d.at !== this.at ? h("p", { class: "note" }, `As of ${clock(d.at)}, when it was deleted.`) : null,
 			this.treeOf(d.root),
 			d.loading?.length ? h("p", { class: "quiet" }, "Searching " + d.loading.join(", ")) : null,
-			d.unsearched?.length ? [h("h2", {}, "Not searched"), this.at || !more ? null : button(`Search ${plural(more, "more type")}`, () => this.search()),
+			d.unsearched?.length ? [h("h2", {}, "Not searched"), d.at || !more ? null : button(`Search ${plural(more, "more type")}`, () => this.search()),
 				h("details", { class: "managers", open: this.listed ? "" : null, ontoggle: e => { this.listed = e.target.open; } }, h("summary", { "data-focus": "unsearched" }, plural(d.unsearched.length, "type")), h("p", { class: "quiet" }, d.unsearched.join(", ")))] : h("p", { class: "quiet" }, "All types were searched for owners and for what is owned."),
 			];
 		}, "owners");
@@ -369,6 +375,7 @@ export class Sheet {
 	log() {
 		const d = this.data.object;
 		if (!d || d.failed) return this.part("object", () => null, "the log");
+		if (d.exists === false) return sheet("gap", "The pod was deleted", ["Its logs went with it. The page does not keep logs."]);
 		if (this.at) return sheet("gap", "Logs are of the present", ["The page does not keep logs. Return to live to read them."]);
 		const names = (d.containers || []).map(c => c.name);
 		this.container = names.includes(this.container) ? this.container : names[0] || "";

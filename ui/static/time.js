@@ -11,7 +11,11 @@ export const LEASES = "leases.coordination.k8s.io";
 // STEPS are between two times that the axis may name.
 const DAY = 86400e3, STEPS = [1e3, 2e3, 5e3, 10e3, 30e3, 60e3, 120e3, 300e3, 600e3, 1800e3, 3600e3, 7200e3, 3 * 3600e3, 6 * 3600e3, 12 * 3600e3, DAY];
 
-// Time draws the bar. hooks: now(), at() (0 = live), go(ms), state() of the server, types().
+// watched are the types that are watched now, or were at a time that is not 0.
+export const watched = (types, at) => types.filter(t => at ? t.since && t.since <= at : ["live", "stale", "loading", "error"].includes(t.state));
+
+// Time draws the bar. hooks: now(), at() (0 = live), go(ms), state() of the server, types(), type() that is
+// shown, "" for all.
 export class Time {
 	constructor(hooks) {
 		this.hooks = hooks;
@@ -133,7 +137,8 @@ export class Time {
 			});
 			for (const g of a.gaps || []) {
 				const x = Math.max(0, this.x(g.from)), w = Math.max(3, this.x(g.to || now) - x);
-				if (x <= this.width && x + w >= 0) svg.append(s("rect", { class: "g", x, y: 0, width: w, height: H }));
+				const low = this.concerns(g) ? 0 : H - 6; // of another type: a strip below
+				if (x <= this.width && x + w >= 0) svg.append(s("rect", { class: "g", x, y: low, width: w, height: H - low }));
 			}
 		}
 		svg.append(s("path", { class: "base", d: `M0 ${H - .5}H${this.width}` }));
@@ -145,6 +150,9 @@ export class Time {
 		this.cursor();
 		this.words();
 	}
+
+	// concerns reports whether a gap is of the type that is shown.
+	concerns(g) { return [g.type, ""].includes(this.hooks.type()); }
 
 	// before says that nothing is kept of the part that is grey.
 	before() {
@@ -180,9 +188,9 @@ export class Time {
 	// words says where time stands.
 	words() {
 		const at = this.hooks.at(), now = this.end(), st = this.hooks.state(), rec = st?.mode === "recording";
-		const watched = this.hooks.types().filter(t => t.since && t.type !== LEASES);
-		this.span.title = "Change the range (+ and -)" + (rec ? "" : ".\nChanges without Leases of: " + watched.map(t => `${t.type} since ${clock(t.since)}`).join(", "));
-		text(this.span, rec ? "a recording of " + ago(st.to - st.from) : this.failed ? "not known: " + this.failed : plural(watched.length, "watched type") + ", " + { 300000: "5 minutes", 900000: "15 minutes", 3600000: "an hour", 21600000: "6 hours", 86400000: "a day" }[this.reach] || ago(this.reach));
+		const seen = watched(this.hooks.types(), at).filter(t => t.type !== LEASES);
+		this.span.title = "Change the range (+ and -)" + (rec ? "" : ".\nChanges without Leases of: " + seen.map(t => `${t.type} since ${clock(t.since)}`).join(", "));
+		text(this.span, rec ? "a recording of " + ago(st.to - st.from) : this.failed ? "not known: " + this.failed : plural(seen.length, "watched type") + ", " + { 300000: "5 minutes", 900000: "15 minutes", 3600000: "an hour", 21600000: "6 hours", 86400000: "a day" }[this.reach] || ago(this.reach));
 		const live = $("live");
 		text(live, at ? (rec ? "to the end" : "to live") : rec ? "the end" : this.hooks.live() ? "live" : "not live");
 		live.classList.toggle("live", !at && !rec && this.hooks.live());
@@ -224,8 +232,8 @@ export class Time {
 		let what = "";
 		if (a) {
 			const b = a.buckets[Math.floor((this.at - a.from) / (a.to - a.from) * a.buckets.length)];
-			const g = (a.gaps || []).find(x => this.at >= x.from && this.at <= (x.to || Infinity));
-			what = g ? " gap: what happened is not known" : b ? ` ${plural(b[0] + b[1] + b[2], "change")}` + (b[0] + b[1] + b[2] ? `: ${number(b[0])} added, ${number(b[1])} modified, ${number(b[2])} deleted` : "") : "";
+			const gaps = [...new Set((a.gaps || []).filter(x => this.at >= x.from && this.at <= (x.to || Infinity)).map(x => x.type))];
+			what = gaps.length ? ` gap of ${gaps.slice(0, 3).join(", ")}${gaps.length > 3 ? ` and ${plural(gaps.length - 3, "more type")}` : ""}: what happened in it is not known` : b ? ` ${plural(b[0] + b[1] + b[2], "change")}` + (b[0] + b[1] + b[2] ? `: ${number(b[0])} added, ${number(b[1])} modified, ${number(b[2])} deleted` : "") : "";
 		}
 		text(this.tip, clock(this.at) + what);
 		this.tip.hidden = false;

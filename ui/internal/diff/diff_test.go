@@ -28,7 +28,7 @@ func TestObjects(t *testing.T) {
 		{"an element by its name, in another order", `{"spec":{"c":[{"name":"a","image":"x"},{"name":"b"}]}}`, `{"spec":{"c":[{"name":"b"},{"name":"a","image":"y"}]}}`,
 			"Image changed x → y", []Change{{"spec.c[name=a].image", s("x"), s("y")}}},
 		{"a new element", `{"status":{"conditions":[]}}`, `{"status":{"conditions":[{"type":"Ready","status":"True"}]}}`,
-			"Changed status", []Change{{"status.conditions[type=Ready]", nil, s(`{"status":"True","type":"Ready"}`)}}},
+			"Ready True", []Change{{"status.conditions[type=Ready]", nil, s(`{"status":"True","type":"Ready"}`)}}},
 		{"an element by its path", `{"a":[{"path":"/x","b":1},{"path":"/y"}]}`, `{"a":[{"path":"/y"},{"path":"/x","b":2}]}`, "Changed", []Change{{"a[path=/x].b", s("1"), s("2")}}},
 		{"one port, two protocols", `{"spec":{"ports":[{"port":53,"protocol":"TCP","nodePort":1},{"port":53,"protocol":"UDP"}]}}`, `{"spec":{"ports":[{"port":53,"protocol":"UDP"},{"port":53,"protocol":"TCP","nodePort":2}]}}`,
 			"Spec changed: ports[port=53,protocol=TCP].nodePort 1 → 2", []Change{{"spec.ports[port=53,protocol=TCP].nodePort", s("1"), s("2")}}},

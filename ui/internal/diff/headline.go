@@ -1,24 +1,55 @@
 package diff
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 // Headline says in a few words what changes are about: the one that people look for first.
 func Headline(changes []Change) string {
+	line, _ := headline(changes)
+	return line
+}
+
+// Summary is the headline, and what else of spec or data changed.
+func Summary(changes []Change) string {
+	const named = 2 // that are named besides the headline
+	line, first := headline(changes)
+	more := 0
+	for i, c := range changes {
+		if i == first || first < 0 || !strings.HasPrefix(c.Path, "spec") && !strings.HasPrefix(c.Path, "data") {
+			continue
+		}
+		if more++; more <= named {
+			at := c.Path[strings.IndexByte(c.Path, '.')+1:]
+			if end := strings.LastIndex(at, "]."); end >= 0 {
+				at = at[end+2:]
+			}
+			line += ", " + at + cmp.Or(values(c, func(s string) string { return s }), map[bool]string{c.Old == nil: " added", c.New == nil: " removed"}[true])
+		}
+	}
+	if more > named {
+		line += ", and " + strconv.Itoa(more-named) + " more"
+	}
+	return line
+}
+
+// headline also returns which change the line is about; -1 = none, or several.
+func headline(changes []Change) (line string, about int) {
 	for _, rule := range headlines {
-		for _, c := range changes {
+		for i, c := range changes {
 			if !strings.HasPrefix(c.Path, rule.prefix) || !strings.HasSuffix(c.Path, rule.suffix) {
 				continue
 			}
 			if line := rule.line(c); line != "" {
-				return line
+				return line, i
 			}
 		}
 	}
 	if len(changes) > 0 && !slices.ContainsFunc(changes, func(c Change) bool { return !isTime(c.Path) }) {
-		return "Only times changed"
+		return "Only times changed", -1
 	}
 	parts := []string{}
 	for _, part := range []string{"spec", "status", "data", "metadata"} {
@@ -31,11 +62,11 @@ func Headline(changes []Change) string {
 	}
 	switch {
 	case len(changes) == 0:
-		return "Written without a change"
+		return "Written without a change", -1
 	case len(parts) == 0:
-		return "Changed"
+		return "Changed", -1
 	}
-	return "Changed " + strings.Join(parts, " and ")
+	return "Changed " + strings.Join(parts, " and "), -1
 }
 
 // headlines are what changes are named after, the most important first.
@@ -58,6 +89,7 @@ var headlines = []struct {
 	{"status.conditions[type=Progressing]", "", reason},
 	{"status.conditions[type=Ready]", ".status", condition("Ready")},
 	{"status.conditions[type=Available]", ".status", condition("Available")},
+	{"status.conditions[type=", "]", whole},
 	{"status.availableReplicas", "", count("Available")},
 	{"status.numberAvailable", "", count("Available")},
 	{"status.readyReplicas", "", count("Ready")},
@@ -66,8 +98,7 @@ var headlines = []struct {
 	{"status.replicas", "", count("Replicas")},
 	{"status.terminatingReplicas", "", count("Terminating")},
 	{"status.conditions", ".status", func(c Change) string {
-		name, _, _ := strings.Cut(strings.TrimPrefix(c.Path, "status.conditions[type="), "]")
-		return strings.TrimSpace(name + " " + value(c))
+		return strings.TrimSpace(conditionOf(c.Path) + " " + value(c))
 	}},
 	{"status.observedGeneration", "", func(c Change) string { return when(c.New != nil, "Generation "+value(c)+" observed") }},
 	{"data", "", named("Data changed", "data")},
@@ -103,6 +134,25 @@ func condition(name string) func(Change) string {
 		}
 		return "Not " + strings.ToLower(name)
 	}
+}
+
+// conditionOf is the type of the condition in a path.
+func conditionOf(path string) string {
+	name, _, _ := strings.Cut(strings.TrimPrefix(path, "status.conditions[type="), "]")
+	return name
+}
+
+// whole says of a condition that is new what it has, or that it is removed.
+func whole(c Change) string {
+	if c.New == nil {
+		return conditionOf(c.Path) + " removed"
+	}
+	m, err := Parse(*c.New)
+	if err != nil {
+		return ""
+	}
+	status, _ := m["status"].(string)
+	return strings.TrimSuffix(conditionOf(c.Path)+" "+status+": "+reason(c), ": ")
 }
 
 // count says how a number changed, of which the server leaves out 0.

@@ -34,10 +34,27 @@ func TestHeadlinesOfARollout(t *testing.T) {
 		{"Data changed: page", []Change{c("data.page", "a\nb", "a\nc")}},
 		{"Revision 4", []Change{c(`metadata.annotations["deployment.kubernetes.io/revision"]`, "3", "4")}},
 		{"Annotations changed", []Change{c("metadata.annotations.note", "a", "b")}},
+		{"ReplicaFailure True: FailedCreate", []Change{c("status.conditions[type=ReplicaFailure]", "", `{"type":"ReplicaFailure","status":"True","reason":"FailedCreate"}`), c("status.unavailableReplicas", "1", "2")}},
+		{"ReplicaFailure removed", []Change{c("status.conditions[type=ReplicaFailure]", `{"type":"ReplicaFailure"}`, "")}},
 		{"Only times changed", []Change{c("status.conditions[type=Ready].lastTransitionTime", "1", "2"), c("status.startTime", "1", "2")}},
 		{"Changed status", []Change{c("status.podIP", "1", "2"), c("status.startTime", "1", "2")}},
 	} {
 		if got := Headline(test.changes); got != test.want {
+			t.Errorf("%q, want %q", got, test.want)
+		}
+	}
+	container := "spec.template.spec.containers[name=app]."
+	for _, test := range []struct {
+		want    string
+		changes []Change
+	}{
+		{"Image changed web:2.0 → web:2.1, resources.limits.cpu 100m → 500m, resources.requests added, and 1 more", []Change{c(container+"image", "web:2.0", "web:2.1"),
+			c(container+"resources.limits.cpu", "100m", "500m"), c(container+"resources.requests", "", `{"cpu":"500m"}`), c("spec.paused", "true", ""), c("metadata.generation", "1", "2")}},
+		{"Scaled 2 → 3", []Change{c("spec.replicas", "2", "3"), c("status.replicas", "2", "3")}},
+		{"Data changed: a 1 → 2, b removed", []Change{c("data.a", "1", "2"), c("data.b", "1", "")}},
+		{"Written without a change", nil},
+	} {
+		if got := Summary(test.changes); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)
 		}
 	}
