@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -35,7 +33,8 @@ type EnsureOptions struct {
 // verbs patch, list and watch of customresourcedefinitions. It waits at most until ctx
 // ends. If another definition has the names, Ensure returns a *[NamesError], after 5 s:
 // until then, the server's reports may still be about the former names. Ensure does not
-// check whether a change breaks stored objects: see [Diff] and [Check].
+// check whether a change breaks stored objects: see [Diff] and [Check]. It does not need a
+// conversion webhook, which may begin after it.
 func Ensure(ctx context.Context, c *client.Client, o EnsureOptions, defs ...*Definition) error {
 	if o.FieldManager == "" {
 		o.FieldManager = "crd"
@@ -241,18 +240,29 @@ func follow(ctx context.Context, col client.Collection[served], name string, eac
 	return context.Cause(ctx)
 }
 
-// answers waits until requests to r are not 404: that is some milliseconds after its
-// definition is established. The server that answers is one of several, perhaps.
+// absent is the name of an object that nobody creates.
+const absent = "listwatch-asks-if-this-is-served"
+
+// answers waits until r is served: that is some milliseconds after its definition is
+// established. The server that answers is one of several, perhaps. It asks for an object that
+// does not exist: to read one that is stored in another version, the server needs the
+// conversion webhook, which the caller may start after Ensure.
 func answers(ctx context.Context, c *client.Client, r kube.Resource) error {
+	namespace := ""
+	if r.Namespaced {
+		namespace = "default"
+	}
 	for {
-		resp, err := c.Do(ctx, &client.Request{Path: r.Path(""), Query: url.Values{"limit": {"1"}}, Method: http.MethodGet})
-		if err == nil {
-			return resp.Body.Close()
-		}
-		if !errors.Is(err, kube.ErrNotFound) && !errors.Is(err, kube.ErrUnavailable) && !errors.Is(err, kube.ErrThrottled) {
-			if errors.Is(err, kube.ErrForbidden) {
-				return nil // it is not ours to read, and served
+		_, err := client.Of[kube.Partial](c, r).Get(ctx, kube.Key{Namespace: namespace, Name: absent})
+		st := (*kube.Status)(nil)
+		switch {
+		case err == nil, errors.Is(err, kube.ErrForbidden): // it is not ours to read, and served
+			return nil
+		case errors.Is(err, kube.ErrNotFound):
+			if errors.As(err, &st) && st.Details != nil && st.Details.Name == absent {
+				return nil
 			}
+		case !errors.Is(err, kube.ErrUnavailable) && !errors.Is(err, kube.ErrThrottled):
 			return err
 		}
 		if wait.For(ctx, 100*time.Millisecond) != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/crd"
@@ -65,6 +66,33 @@ func TestEnsureOfADefinitionThatIsBeingDeleted(t *testing.T) {
 		var o kube.Partial
 		if err := now.Decode(&o); err != nil || o.DeletionTimestamp != nil {
 			t.Errorf("deletionTimestamp %v, error %v", o.DeletionTimestamp, err)
+		}
+	})
+}
+
+// TestEnsureBeforeItsConversion: a definition is installed although the server cannot read the
+// objects of a version yet, because the conversion webhook is that of the caller.
+func TestEnsureBeforeItsConversion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := apitest.NewInMemory(t)
+		c, err := client.New(client.Config{Server: srv.URL, Dial: srv.Dial})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.CloseIdleConnections()
+		type lamp struct {
+			kube.Meta `json:"metadata"`
+		}
+		lamps := kube.Resource{Group: "example.com", Version: "v1", Plural: "lamps", Kind: "Lamp", Namespaced: true}
+		d, err := crd.Of[lamp](lamps, crd.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		srv.On(apitest.Match{Resource: lamps.GroupResource(), Verb: "list"}, faults.Answer(apitest.StatusInternal("conversion webhook failed")))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := crd.Ensure(ctx, c, crd.EnsureOptions{}, d); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -115,7 +115,7 @@ func TestPatchStatusReadsNothing(t *testing.T) {
 		srv.Put(fleets, `{"metadata":{"name":"x"},"status":{"ships":[{"name":"a","cargo":"tea"}]}}`)
 		settle()
 		for _, r := range srv.Requests() {
-			if r.Verb == "get" && r.Resource.Plural == "fleets" {
+			if r.Verb == "get" && r.Resource.Plural == "fleets" && r.Key.Name == "x" {
 				t.Errorf("%s %s", r.Verb, r.Path)
 			}
 		}

@@ -1,9 +1,11 @@
 package library_test
 
 import (
+	"context"
 	"encoding/base64"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
@@ -72,4 +74,46 @@ func TestCRDWithoutItsConversion(t *testing.T) {
 			t.Errorf("owned by %s: after Ensure there are changes: %v %v", owner, changes, err)
 		}
 	}
+}
+
+// TestCRDBeforeItsConversion: a program that installs a definition with its own conversion
+// webhook, and then serves it, begins although objects are stored in another version.
+func TestCRDBeforeItsConversion(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	h := &hookStage{t: t, ctx: ctx, cluster: cluster.ForTest(t, cluster.Options{}), balancer: newBalancer(t)}
+	h.admin = h.connect(h.cluster.Token())
+	betas := hookeds
+	betas.Version = "v1beta1"
+	former, err := crd.Of[hookedBeta](betas, crd.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := crd.Ensure(ctx, h.admin, crd.EnsureOptions{}, former); err != nil {
+		t.Fatal(err)
+	}
+	beta := hookedBeta{Meta: kube.Meta{Namespace: "default", Name: "old"}}
+	beta.Spec.Width = 3
+	if _, err := client.Of[hookedBeta](h.admin, betas).Create(ctx, beta); err != nil {
+		t.Fatal(err)
+	}
+	probe := h.server()
+	def, err := crd.Of[hooked](hookeds, crd.Options{Also: []crd.Version{crd.VersionOf[hookedBeta]("v1beta1", crd.VersionOptions{})}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	def.Spec.Conversion = probe.Conversion(hookeds)
+	h.permit(probe)
+	if err := crd.Ensure(ctx, h.admin, crd.EnsureOptions{}, def); err != nil {
+		t.Fatal(err)
+	}
+	replica := h.start()
+	defer h.end(replica)
+	h.until("the object is converted", func() error {
+		o, err := client.Of[hooked](h.admin, hookeds).Get(ctx, kube.Key{Namespace: "default", Name: "old"})
+		if err == nil && o.Spec.Size != 3 {
+			t.Fatalf("it is %+v", o.Spec)
+		}
+		return err
+	})
 }
