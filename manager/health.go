@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -94,7 +95,7 @@ func (m *Manager) healthz(w http.ResponseWriter, _ *http.Request) {
 			checks = append(checks, check{nameOf(p.Runner), live.Check})
 		}
 	}
-	answer(w, checks)
+	m.answer(w, checks)
 }
 
 // current returns the parts that run now; m.mu is locked.
@@ -125,17 +126,17 @@ func (m *Manager) readyz(w http.ResponseWriter, _ *http.Request) {
 			checks = append(checks, check{nameOf(p.Runner), ready.Ready})
 		}
 	}
-	answer(w, checks)
+	m.answer(w, checks)
 }
 
 var errStopping = errors.New("it is stopping")
 
 // answer reports the state of each check, in the format of the API server's probes.
-func answer(w http.ResponseWriter, checks []check) {
+func (m *Manager) answer(w http.ResponseWriter, checks []check) {
 	var text strings.Builder
 	code := http.StatusOK
 	for _, c := range checks {
-		if err := c.f(); err != nil {
+		if err := m.ask(c); err != nil {
 			code = http.StatusServiceUnavailable
 			fmt.Fprintf(&text, "[-]%s: %v\n", c.name, err)
 		} else {
@@ -149,4 +150,15 @@ func answer(w http.ResponseWriter, checks []check) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(code)
 	_, _ = io.WriteString(w, text.String())
+}
+
+// ask returns the result of c. A panic is logged: a probe shows no more than the code.
+func (m *Manager) ask(c check) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("it panicked: %v", v)
+			m.log.Error("a check panicked", "check", c.name, "err", v, "stack", string(debug.Stack()))
+		}
+	}()
+	return c.f()
 }

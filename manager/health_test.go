@@ -1,8 +1,12 @@
 package manager_test
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/listwatch/listwatch/lease"
@@ -49,5 +53,22 @@ func TestManagerEndsWithItsElector(t *testing.T) {
 	m.AddLed(partFunc(func(ctx context.Context) error { <-ctx.Done(); return nil }))
 	if err := m.Run(t.Context()); err == nil || err.Error() != "manager: leader election ended" {
 		t.Errorf("Run: %v", err)
+	}
+}
+
+// TestProbeOfAPanic: a check that panics has failed. The others are answered, and its stack is
+// logged.
+func TestProbeOfAPanic(t *testing.T) {
+	var log bytes.Buffer
+	m := manager.New(manager.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	m.CheckReady("first", func() error { panic("no map") })
+	m.CheckReady("second", func() error { return nil })
+	w := httptest.NewRecorder()
+	m.Server().Handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+	if want := "[-]first: it panicked: no map\n[+]second ok\n"; w.Code != http.StatusServiceUnavailable || w.Body.String() != want {
+		t.Errorf("%d %q, want 503 %q", w.Code, w.Body, want)
+	}
+	if text := log.String(); !strings.Contains(text, "check=first") || !strings.Contains(text, "health_test.go") {
+		t.Errorf("logged: %q", text)
 	}
 }
