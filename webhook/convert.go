@@ -21,7 +21,8 @@ import (
 // The server keeps the metadata of an object except for labels and annotations, and drops members
 // that the types do not have. If up or down fails, the conversion request fails with the text of
 // the error, and with it the client's list or watch: up and down must convert every object that can
-// be stored. Convert panics if s runs, or if the conversion exists.
+// be stored. Convert panics if s runs, or if the conversion exists. For informers of hub in the
+// same program, see Options.Service.
 func Convert[Hub, Spoke kube.Object](s *Server, hub kube.Resource, spoke string, up func(Spoke) (Hub, error), down func(Hub) (Spoke, error)) {
 	s.addConversion(hub, spoke, conversion{
 		up:   func(b json.RawMessage) (json.RawMessage, error) { return converted(b, up) },

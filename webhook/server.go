@@ -33,6 +33,10 @@ type Options struct {
 
 	// Service is the Service by which API servers reach the replicas. Default: the
 	// namespace and name of Secret. Default of ServicePort: 443.
+	//
+	// If the program's own informers list resources that it converts, the Service must set
+	// publishNotReadyAddresses: /readyz of a Manager waits for the informers, these for the
+	// conversion, and API servers reach it in no pod that is not ready otherwise.
 	Service     kube.Key
 	ServicePort int
 
