@@ -59,6 +59,10 @@ func testWritten(t *testing.T, webhook bool) {
 	if got := bytes.Contains(printed, []byte("kind: ValidatingWebhookConfiguration")); got != webhook || !bytes.Contains(printed, []byte("kind: CustomResourceDefinition")) {
 		t.Errorf("printed:\n%s", printed)
 	}
+	// A pod whose caches wait for its own conversion is not ready.
+	if got := bytes.Contains(read(t, dir, "manifests/operator.yaml"), []byte("# publishNotReadyAddresses: true # with webhook.Convert")); got != webhook {
+		t.Error("whoever adds a conversion is told what the Service needs:", got)
+	}
 	// A server that cannot call the webhook of this process refuses each object.
 	reached := []byte("-webhook-url https://192.0.2.1:9443")
 	if steps := run("make", "-n", "run", "URL=https://192.0.2.1:9443"); webhook && bytes.Count(steps, reached) != 2 || !webhook && bytes.Contains(steps, reached) {
