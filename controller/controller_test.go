@@ -402,6 +402,14 @@ func TestGenerationChangedWithoutGenerations(t *testing.T) {
 	}
 }
 
+// A restored server counts the generations again: the same one may be of another state.
+func TestGenerationChangedAfterALaterList(t *testing.T) {
+	o := configMap{Meta: kube.Meta{Generation: 3}}
+	if !controller.GenerationChanged(cache.Delta[configMap]{Type: "MODIFIED", Old: o, New: o, Inferred: true}) {
+		t.Error("the predicate stops a change that a later list shows")
+	}
+}
+
 func TestPredicatesAreAllNeeded(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		c := noting(w, controller.Options[kube.Key]{})

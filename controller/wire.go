@@ -91,14 +91,15 @@ func mapped[K comparable, T kube.Object](f func(T) []K) func(cache.Delta[T], fun
 
 // GenerationChanged passes creations, deletions, resyncs, and updates that change
 // metadata.generation. For resources that count generations, as custom resources do, it does
-// not pass updates that change only status or metadata, except a new deletionTimestamp. For
-// objects without a generation, such as Services, it passes each update.
+// not pass updates that change only status or metadata, except a new deletionTimestamp, and
+// those that a later list shows: a restored server counts the generations again. For objects
+// without a generation, such as Services, it passes each update.
 func GenerationChanged[T interface {
 	kube.Object
 	GetGeneration() int64
 }](d cache.Delta[T]) bool {
 	now := d.New.GetGeneration()
-	return d.Type != watch.Modified || d.Resync || now == 0 || now != d.Old.GetGeneration()
+	return d.Type != watch.Modified || d.Resync || d.Inferred || now == 0 || now != d.Old.GetGeneration()
 }
 
 // LabelsChanged passes creations, deletions, resyncs, and updates that change labels.

@@ -57,7 +57,7 @@ func Owns[C cache.Owned[R], R any, T kube.Object](owner *Objects[T], r kube.Reso
 	}
 	s.owned = cache.ByOwner(s.Store())
 	s.Handle(func(d cache.Delta[C]) {
-		if d.Type == watch.Deleted {
+		if d.Type == watch.Deleted || d.Inferred { // a restored server counts the generations again
 			s.mu.Lock()
 			delete(s.applied, d.Key)
 			s.mu.Unlock()

@@ -2,9 +2,11 @@ package operator_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/apitest/faults"
@@ -203,5 +205,45 @@ func TestReplaceOfWhatStaysInvalid(t *testing.T) {
 		if n := w.runs.Load(); n > 20 || replaced != 1 {
 			t.Errorf("%d runs, %d replacements", n, replaced)
 		}
+	})
+}
+
+// A server that was restored counts the generations again from where the backup was: a state
+// with the UID and the generation of a known one may be another one.
+func TestRestoredServerCountsGenerationsAgain(t *testing.T) {
+	run(t, func(w *world) {
+		restore := func(backup kube.Revision) {
+			for n := range 20 { // the restored server does not reach the revisions of the caches
+				for _, r := range []kube.Resource{shops, budgets} {
+					w.change(r, fmt.Sprintf(`{"metadata":{"annotations":{"n":"%d"}}}`, n))
+				}
+			}
+			w.change(budgets, `{"metadata":{"annotations":null}}`)
+			w.RestoreTo(backup)
+			settle()
+		}
+		w.work = func(ctx context.Context, s shop) error {
+			_, err := w.budgets.Apply(ctx, s, map[string]any{"spec": map[string]any{"minAvailable": len(s.Spec.Maps)}})
+			return err
+		}
+		stop := w.operate()
+		w.create(func(s *shop) { s.Spec.Maps = []string{"a"} })
+		backup := w.Revision()
+		w.change(shops, `{"spec":{"maps":["a","b"]}}`)
+		w.has(budgets, `"minAvailable":2`)
+		restore(backup)
+		w.change(shops, `{"spec":{"maps":["a","b","c"]}}`)
+		<-time.After(10 * time.Minute) // the watches notice it after minutes of silence
+		w.has(budgets, `"minAvailable":3`)
+
+		backup = w.Revision()
+		w.change(budgets, `{"spec":{"minAvailable":7}}`)
+		w.has(budgets, `"minAvailable":3`)
+		restore(backup)
+		w.change(budgets, `{"spec":{"minAvailable":8}}`)
+		w.change(budgets, `{"spec":{"minAvailable":9}}`)
+		<-time.After(10 * time.Minute)
+		w.has(budgets, `"minAvailable":3`)
+		stop()
 	})
 }
