@@ -65,7 +65,7 @@ func (st *Store) terminate(t *Table, ns *object.Object) {
 			continue
 		}
 		for _, o := range other.Within(ns.Key.Name) {
-			if _, kept := st.Remove(other, o, Deletion{}); kept {
+			if _, kept := st.Remove(other, o, Deletion{Policy: Background}); kept {
 				left = true
 			}
 		}
