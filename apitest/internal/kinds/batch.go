@@ -201,9 +201,13 @@ func refuseCronJob(r *rules.Refusals, spec map[string]any) {
 // the names of JSON, that of kube-apiserver those of Go. While a Job is suspended and none of
 // its pods runs, the scheduling and the resources of the pods may change.
 func refuseJobUpdate(r *rules.Refusals, spec, old, status map[string]any) {
-	if !rules.SameValue(spec["selector"], old["selector"]) {
-		r.Invalid("spec.selector", spec["selector"], rules.Immutable)
+	switch indexed := spec["completionMode"] == "Indexed"; {
+	case !indexed:
+		r.Fixed("spec", spec, old, "completions")
+	case spec["completions"] != nil && spec["completions"] != old["completions"] && spec["completions"] != spec["parallelism"]:
+		r.Invalid("spec.completions", spec["completions"], "can only be modified in tandem with spec.parallelism")
 	}
+	r.Fixed("spec", spec, old, "selector")
 	template, was := rules.ObjectAt(spec, "template"), rules.ObjectAt(old, "template")
 	switch waits := waiting(old, status); {
 	case waits && !rules.SameValue(rules.ObjectAt(settledTemplate(template), "spec"), rules.ObjectAt(settledTemplate(was), "spec")):
@@ -211,9 +215,7 @@ func refuseJobUpdate(r *rules.Refusals, spec, old, status map[string]any) {
 	case !waits && !rules.SameValue(template, was):
 		r.Invalid("spec.template", template, rules.Immutable)
 	}
-	if !rules.SameValue(spec["completionMode"], old["completionMode"]) {
-		r.Invalid("spec.completionMode", spec["completionMode"], rules.Immutable)
-	}
+	r.Fixed("spec", spec, old, "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
 }
 
 // waiting reports whether a Job is suspended and has no pods.

@@ -157,8 +157,9 @@ func assignNamespace(d *rules.Defaults, o, old map[string]any, _ func(any) bool)
 // quotaScopes are what a quota may be limited to.
 var quotaScopes = []string{"BestEffort", "CrossNamespacePodAffinity", "NotBestEffort", "NotTerminating", "PriorityClass", "Terminating", "VolumeAttributesClass"}
 
-func refuseQuota(r *rules.Refusals, o, _ map[string]any) {
+func refuseQuota(r *rules.Refusals, o, old map[string]any) {
 	spec := rules.ObjectAt(o, "spec")
+	r.Fixed("spec", spec, rules.ObjectAt(old, "spec"), "scopes")
 	for name := range rules.KeysOf(rules.ObjectAt(spec, "hard")) {
 		if q := rules.TextAt(rules.ObjectAt(spec, "hard"), name); strings.HasPrefix(q, "-") {
 			r.Invalid("spec.hard["+name+"]", q, "must be greater than or equal to 0")

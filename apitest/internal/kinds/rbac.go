@@ -37,7 +37,7 @@ func rbacKinds() []Kind {
 			Info:     object.Info{Resource: cluster("rbac.authorization.k8s.io", "clusterrolebindings", "ClusterRoleBinding"), NoCount: true},
 			Defaults: fillRoleBinding,
 			Validate: func(r *rules.Refusals, o, old map[string]any) {
-				refuseRoleBinding(r, cluster("rbac.authorization.k8s.io", "clusterrolebindings", "ClusterRoleBinding"), o)
+				refuseRoleBinding(r, cluster("rbac.authorization.k8s.io", "clusterrolebindings", "ClusterRoleBinding"), o, old)
 			},
 			Zero:     `"roleRef":{"apiGroup":"","kind":"","name":""}`,
 			Printer:  bindingPrinter,
@@ -58,7 +58,7 @@ func rbacKinds() []Kind {
 			Info:     object.Info{Resource: Named("rbac.authorization.k8s.io", "rolebindings", "RoleBinding"), NoCount: true},
 			Defaults: fillRoleBinding,
 			Validate: func(r *rules.Refusals, o, old map[string]any) {
-				refuseRoleBinding(r, Named("rbac.authorization.k8s.io", "rolebindings", "RoleBinding"), o)
+				refuseRoleBinding(r, Named("rbac.authorization.k8s.io", "rolebindings", "RoleBinding"), o, old)
 			},
 			Zero:     `"roleRef":{"apiGroup":"","kind":"","name":""}`,
 			Printer:  bindingPrinter,
@@ -101,7 +101,8 @@ func refuseRules(r *rules.Refusals, res kube.Resource, o map[string]any) {
 	}
 }
 
-func refuseRoleBinding(r *rules.Refusals, res kube.Resource, o map[string]any) {
+func refuseRoleBinding(r *rules.Refusals, res kube.Resource, o, old map[string]any) {
+	r.Fixed("", o, old, "roleRef")
 	ref := rules.ObjectAt(o, "roleRef")
 	kinds := []string{"Role", "ClusterRole"}
 	if !res.Namespaced {

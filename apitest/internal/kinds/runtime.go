@@ -16,7 +16,8 @@ func runtimeKinds() []Kind {
 				d.Quantities(rules.ObjectAt(o, "overhead"), "podFixed")
 				d.DropIn(rules.ObjectAt(o, "scheduling"), "tolerations", "key", "operator", "value", "effect")
 			},
-			Validate: func(r *rules.Refusals, o, _ map[string]any) {
+			Validate: func(r *rules.Refusals, o, old map[string]any) {
+				r.Fixed("", o, old, "handler")
 				if handler := rules.TextAt(o, "handler"); handler == "" {
 					r.Required("handler")
 				} else {

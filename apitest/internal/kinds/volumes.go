@@ -28,6 +28,9 @@ func volumeKinds() []Kind {
 			},
 			Validate: func(r *rules.Refusals, o, old map[string]any) {
 				pods.RefuseClaim(r, "spec", rules.ObjectAt(o, "spec"))
+				if old != nil {
+					refuseClaimUpdate(r, o, old)
+				}
 			},
 			Status:  `{"phase":"Pending"}`,
 			Zero:    `"spec":{"resources":{}},"status":{}`,
@@ -50,8 +53,11 @@ func volumeKinds() []Kind {
 					d.Drop(status, "reason", "message")
 				}
 			},
-			Validate: func(r *rules.Refusals, o, _ map[string]any) {
+			Validate: func(r *rules.Refusals, o, old map[string]any) {
 				refuseVolume(r, rules.ObjectAt(o, "spec"))
+				if old != nil {
+					refuseVolumeUpdate(r, rules.ObjectAt(o, "spec"), rules.ObjectAt(old, "spec"))
+				}
 			},
 			Zero:    `"spec":{},"status":{}`,
 			Printer: volumePrinter,
@@ -238,4 +244,39 @@ func refuseVolume(r *rules.Refusals, spec map[string]any) {
 	if s, ok := spec["volumeMode"].(string); ok && s != "Block" && s != "Filesystem" {
 		r.Unsupported("spec.volumeMode", s, "Block", "Filesystem")
 	}
+}
+
+// refuseVolumeUpdate refuses changes of what is immutable in a PersistentVolume.
+func refuseVolumeUpdate(r *rules.Refusals, spec, old map[string]any) {
+	for _, name := range volumeSources {
+		if !rules.SameValue(spec[name], old[name]) {
+			r.Forbidden("spec.persistentvolumesource", "spec.persistentvolumesource is immutable after creation")
+			break
+		}
+	}
+	r.Fixed("", spec, old, "volumeMode")
+	if old["nodeAffinity"] != nil && !rules.SameValue(spec["nodeAffinity"], old["nodeAffinity"]) {
+		r.Invalid("nodeAffinity", spec["nodeAffinity"], rules.Immutable+", except for updating from beta label to GA")
+	}
+}
+
+// refuseClaimUpdate refuses changes of the spec of a claim, except that it gets a volume
+// and a class once, and that a bound claim gets another size or other attributes.
+func refuseClaimUpdate(r *rules.Refusals, o, old map[string]any) {
+	spec, was := schema.Copy(rules.ObjectAt(o, "spec")), schema.Copy(rules.ObjectAt(old, "spec"))
+	for _, name := range [...]string{"volumeName", "storageClassName"} {
+		if was[name] == nil {
+			delete(spec, name)
+		}
+	}
+	if rules.TextAt(rules.ObjectAt(old, "status"), "phase") == "Bound" {
+		for _, s := range [...]map[string]any{spec, was} {
+			delete(s, "volumeAttributesClassName")
+			delete(rules.ObjectAt(rules.ObjectAt(s, "resources"), "requests"), "storage")
+		}
+	}
+	if !rules.SameValue(spec, was) {
+		r.Forbidden("spec", "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims")
+	}
+	r.Fixed("", spec, was, "volumeMode")
 }

@@ -122,8 +122,8 @@ func refuseWorkload(r *rules.Refusals, res kube.Resource, spec, old map[string]a
 	if was := rules.ObjectAt(old, "selector"); was != nil && rules.Show(was) != rules.Show(selector) {
 		r.Invalid("spec.selector", selector, rules.Immutable)
 	}
-	if res == kube.StatefulSets && rules.TextAt(old, "serviceName") != rules.TextAt(spec, "serviceName") {
-		r.Invalid("spec.serviceName", rules.TextAt(spec, "serviceName"), rules.Immutable)
+	if res == kube.StatefulSets {
+		r.Fixed("spec", spec, old, "volumeClaimTemplates", "serviceName", "podManagementPolicy")
 	}
 }
 

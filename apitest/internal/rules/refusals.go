@@ -92,6 +92,16 @@ func ForbiddenField(field, detail string) kube.StatusCause {
 // Immutable is why a change is refused.
 const Immutable = "field is immutable"
 
+// Fixed refuses changes of members that are immutable. path is that of m; old is nil if
+// there was no object before.
+func (r *Refusals) Fixed(path string, m, old map[string]any, names ...string) {
+	for _, name := range names {
+		if old != nil && !SameValue(m[name], old[name]) {
+			r.Invalid(strings.TrimPrefix(path+"."+name, "."), m[name], Immutable)
+		}
+	}
+}
+
 // Unchangeable refuses changes of what is immutable.
 func (r *Refusals) Unchangeable(o, old map[string]any, names ...string) {
 	const why = "Forbidden: field is immutable when `immutable` is set"

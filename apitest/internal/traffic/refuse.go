@@ -113,6 +113,7 @@ func RefuseIngressClass(r *rules.Refusals, o, old map[string]any) {
 	} else {
 		r.DomainPath("spec.controller", controller, 250)
 	}
+	r.Fixed("spec", spec, rules.ObjectAt(old, "spec"), "controller")
 	p := rules.ObjectAt(spec, "parameters")
 	if p == nil {
 		return
