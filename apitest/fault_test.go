@@ -626,3 +626,25 @@ func TestHandshakeStalls(t *testing.T) {
 		}
 	})
 }
+
+// TestRejectInitialEventsSparesOthers: a server without streaming lists refuses only
+// requests for initial events.
+func TestRejectInitialEventsSparesOthers(t *testing.T) {
+	srv := apitest.NewInMemory(t)
+	srv.On(apitest.Match{}, faults.RejectInitialEvents())
+	for path, want := range map[string]int{
+		"/api":               200,
+		"/api/v1/configmaps": 200,
+		"/api/v1/configmaps?watch=1&timeoutSeconds=1":                                         200,
+		"/api/v1/configmaps?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan": 422,
+	} {
+		resp, err := srv.Client().Get(srv.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("%s: %d, want %d", path, resp.StatusCode, want)
+		}
+	}
+}

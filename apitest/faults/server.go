@@ -61,13 +61,21 @@ func ExpireContinue() http.HandlerFunc {
 // ExpireContinueForGood is ExpireContinue without a token.
 func ExpireContinueForGood() http.HandlerFunc { return Answer(apitest.StatusContinueExpired("")) }
 
-// RejectInitialEvents responds 422, like a server without streaming lists.
+// RejectInitialEvents responds 422 to requests for initial events, like a server without
+// streaming lists.
 func RejectInitialEvents() http.HandlerFunc {
 	const why = "Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"
-	return Answer(&kube.Status{Code: http.StatusUnprocessableEntity, Reason: "Invalid",
+	reject := Answer(&kube.Status{Code: http.StatusUnprocessableEntity, Reason: "Invalid",
 		Message: `ListOptions.meta.k8s.io "" is invalid: sendInitialEvents: ` + why,
 		Details: &kube.StatusDetails{Group: "meta.k8s.io", Kind: "ListOptions",
 			Causes: []kube.StatusCause{{Reason: "FieldValueForbidden", Message: why, Field: "sendInitialEvents"}}}})
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("sendInitialEvents") {
+			reject(w, r)
+		} else {
+			apitest.Continue(w, r)
+		}
+	}
 }
 
 // Forget drops the server's history up to now, like [Server.Compact], and continues:
