@@ -8,7 +8,6 @@ import (
 
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/archive"
-	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/internal/table"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/ui/internal/history"
@@ -119,36 +118,6 @@ func (i *item) label(key string) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// hitsOf returns which cells differ, but for ages.
-func (k *kind) hitsOf(old, now *item) []byte {
-	var hits []byte
-	for i, c := range now.cells.All() {
-		if i < len(k.columns) && k.columns[i].Age {
-			continue
-		}
-		if i >= old.cells.Len() || old.cells.Cell(i) != c {
-			hits = append(hits, byte(i))
-		}
-	}
-	return hits
-}
-
-// maxWhat is how many bytes of a change are said in the log.
-const maxWhat = 200
-
-// what says which cells changed, and how.
-func (k *kind) what(old, now *item) string {
-	var parts []string
-	for _, n := range []byte(now.hits) {
-		i := int(n)
-		if i >= old.cells.Len() || i >= len(k.columns) {
-			continue
-		}
-		parts = append(parts, k.columns[i].Name+" "+printable.Cut(old.cells.Cell(i), 40)+" → "+printable.Cut(now.cells.Cell(i), 40))
-	}
-	return printable.Cut(strings.Join(parts, ", "), maxWhat)
 }
 
 func millis(t time.Time) int64 {

@@ -75,7 +75,7 @@ func (k *kind) keepAll() {
 	if f := k.u.keeper.Failure(); f.Err != nil {
 		reason = "it was not written: " + printable.Line(f.Err.Error())
 	}
-	cols, at, res := k.archived(), k.u.now(), k.res.Resource
+	cols, at, res := k.columns, k.u.now(), k.res.Resource
 	k.kept = k.u.keeper.Begin(k.id, func(d *archive.Dir) (*archive.Segment, error) {
 		return d.Begin(res, cols, at, reason, slices.Values(states))
 	})
@@ -83,15 +83,6 @@ func (k *kind) keepAll() {
 
 // reasonNotRun is why the time before a segment is not known.
 const reasonNotRun = "this program did not run, or did not watch it"
-
-// archived returns the columns. Holds k.mu.
-func (k *kind) archived() []archive.Column {
-	var cols []archive.Column
-	for _, c := range k.columns {
-		cols = append(cols, archive.Column(c))
-	}
-	return cols
-}
 
 // mark notes until when there was no other change. Holds k.mu.
 func (k *kind) mark() {

@@ -40,12 +40,7 @@ const (
 	stateGone      = "gone"
 )
 
-// column of a list.
-type column struct {
-	Name string `json:"name"`
-	Age  bool   `json:"age,omitempty"`
-	Wide bool   `json:"wide,omitempty"`
-}
+type column = archive.Column
 
 // gap is a time of which a type's changes are not known one by one.
 type gap struct {
@@ -279,7 +274,7 @@ func (k *kind) define(cols *table.Columns) {
 	for _, c := range (*cols)[:min(len(*cols), row.MaxCells)] {
 		k.columns = append(k.columns, column{Name: printable.Cut(printable.Cell(c.Name), 100), Age: c.Name == "Age", Wide: c.Priority > 0})
 	}
-	if now := k.archived(); !slices.Equal(old, k.columns) {
+	if now := k.columns; !slices.Equal(old, k.columns) {
 		k.write(func(s *archive.Segment) error { return s.Columns(now) })
 	}
 	k.touchAll()

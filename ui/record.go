@@ -26,7 +26,7 @@ func (k *kind) record(d cache.Delta[*item], p parsed) {
 		k.byNamespace[d.Key.Namespace]++
 	case watch.Modified:
 		d.New.life = d.Old.life
-		d.New.hits = string(k.hitsOf(d.Old, d.New))
+		d.New.hits = string(archive.Hits(k.columns, d.Old.cells, d.New.cells))
 	case watch.Deleted:
 		k.byNamespace[d.Key.Namespace]--
 		last := *d.New
@@ -46,13 +46,13 @@ func (k *kind) record(d cache.Delta[*item], p parsed) {
 			c.what = k.report(it)
 		case d.Type == watch.Modified:
 			if it.wanted == d.Old.wanted { // else what somebody wants is said, and not what follows of it
-				c.what = k.what(d.Old, it)
+				c.what = archive.What(k.columns, []byte(it.hits), d.Old.cells, it.cells, maxWhat)
 			}
 			if c.what == "" {
 				c.what = k.headline(it, p)
 			}
 			if c.what == "" {
-				c.what = k.what(d.Old, it)
+				c.what = archive.What(k.columns, []byte(it.hits), d.Old.cells, it.cells, maxWhat)
 			}
 		}
 		it.pos = k.u.log.add(c)
@@ -94,6 +94,9 @@ func (k *kind) report(it *item) string {
 	}
 	return printable.Cut(cells["Type"]+" "+cells["Reason"]+", "+cells["Object"]+": "+cells["Message"], maxWhat)
 }
+
+// maxWhat is how many bytes of a change are said in the log.
+const maxWhat = 200
 
 // maxHeadline is how many bytes an object has whose states are compared for the log.
 const maxHeadline = 64 << 10

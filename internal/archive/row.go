@@ -3,6 +3,8 @@ package archive
 import (
 	"iter"
 	"strings"
+
+	"github.com/listwatch/listwatch/internal/printable"
 )
 
 // Row is the cells of an object in a list: one string, as there are many rows, and of most
@@ -48,4 +50,31 @@ func (r Row) Cell(n int) string {
 		}
 	}
 	return ""
+}
+
+// Hits returns which cells differ, but for ages.
+func Hits(columns []Column, old, now Row) []byte {
+	var hits []byte
+	for i, c := range now.All() {
+		if i < len(columns) && columns[i].Age {
+			continue
+		}
+		if i >= old.Len() || old.Cell(i) != c {
+			hits = append(hits, byte(i))
+		}
+	}
+	return hits
+}
+
+// What says which cells changed, and how, in at most so many bytes.
+func What(columns []Column, hits []byte, old, now Row, most int) string {
+	var parts []string
+	for _, n := range hits {
+		i := int(n)
+		if i >= old.Len() || i >= len(columns) {
+			continue
+		}
+		parts = append(parts, columns[i].Name+" "+printable.Cut(old.Cell(i), 40)+" → "+printable.Cut(now.Cell(i), 40))
+	}
+	return printable.Cut(strings.Join(parts, ", "), most)
 }
