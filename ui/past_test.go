@@ -385,3 +385,38 @@ func TestManagers(t *testing.T) {
 		}
 	})
 }
+
+// TestCreatedAgain: what differs from the object that had the name before stands in the
+// history and in the log.
+func TestCreatedAgain(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		p := w.open()
+		put := func(image string, replicas int) {
+			w.srv.Put(kube.Deployments, fmt.Sprintf(`{"metadata":{"namespace":"shop","name":"web"},"spec":{"replicas":%d,"template":{"spec":{"containers":[{"name":"app","image":%q}]}}}}`, replicas, image))
+		}
+		put("web:2", 3)
+		w.pass(time.Second)
+		w.srv.Delete(kube.Deployments, kube.Key{Namespace: "shop", Name: "web"})
+		w.pass(time.Minute)
+		put("web:1", 2)
+		w.pass(time.Second)
+		var got struct {
+			States []wireStateOf
+			UIDs   []struct{ UID string }
+		}
+		p.get("api/history?type=deployments.apps&ns=shop&name=web", &got)
+		last := got.States[len(got.States)-1]
+		if last.Headline != "Created again" || len(last.Changes) != 2 || *last.Changes[1].Old != "web:2" || len(got.UIDs) != 2 {
+			t.Errorf("%+v, %v", last, got.UIDs)
+		}
+		var c struct{ Changes []wireChange }
+		p.get("api/changes?types=deployments.apps&limit=1", &c)
+		if want := "Created again: Image changed web:2 → web:1, replicas 3 → 2"; len(c.Changes) != 1 || c.Changes[0].What != want {
+			t.Errorf("%+v, want %q", c.Changes, want)
+		}
+		p.get("api/history?type=deployments.apps&ns=shop&name=web&uid="+got.UIDs[0].UID, &got)
+		if first := got.States[len(got.States)-1]; first.Headline != "Created" || len(first.Changes) != 0 {
+			t.Errorf("the first one: %+v", first)
+		}
+	})
+}

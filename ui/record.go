@@ -44,12 +44,14 @@ func (k *kind) record(d cache.Delta[*item], p parsed) {
 		switch {
 		case k.id == "events" && d.Type != watch.Deleted:
 			c.what = k.report(it)
+		case d.Type == watch.Added && it.life.before != nil:
+			c.what = k.headline(it.life.before, p, again)
 		case d.Type == watch.Modified:
 			if it.wanted == d.Old.wanted { // else what somebody wants is said, and not what follows of it
 				c.what = archive.What(k.columns, []byte(it.hits), d.Old.cells, it.cells, maxWhat)
 			}
 			if c.what == "" {
-				c.what = k.headline(it, p)
+				c.what = k.headline(it.life, p, diff.Summary)
 			}
 			if c.what == "" {
 				c.what = archive.What(k.columns, []byte(it.hits), d.Old.cells, it.cells, maxWhat)
@@ -101,14 +103,23 @@ const maxWhat = 200
 // maxHeadline is how many bytes an object has whose states are compared for the log.
 const maxHeadline = 64 << 10
 
-// headline says what a change is about that no cell shows. It is called before keep.
-func (k *kind) headline(it *item, p parsed) string {
-	_, before, err := k.u.history.Newest(&it.past)
+// headline says what a change is about that no cell shows, by the last state of l. It is
+// called before keep.
+func (k *kind) headline(l *life, p parsed, say func([]diff.Change) string) string {
+	_, before, err := k.u.history.Newest(&l.past)
 	if err != nil || p.object.IsZero() || len(p.object.JSON()) > maxHeadline {
 		return ""
 	}
 	changes, _, _ := diff.Texts(before.JSON(), p.object.JSON(), 100)
-	return printable.Cut(diff.Summary(changes), maxWhat)
+	return printable.Cut(say(changes), maxWhat)
+}
+
+// again says how an object differs from the one that had its name before.
+func again(changes []diff.Change) string {
+	if changes = diff.Wanted(changes); len(changes) == 0 {
+		return "Created again"
+	}
+	return "Created again: " + diff.Summary(changes)
 }
 
 // touchAll makes all views new: the columns or all rows are other ones.

@@ -12,8 +12,9 @@ import (
 	"github.com/listwatch/listwatch/ui/internal/history"
 )
 
-// states yields the states that are kept of l, the newest first, with the one before each,
-// which is nil for the oldest. Two are held at a time: one may have megabytes.
+// states yields the states that are kept of l, the newest first, with the one before each.
+// That of its creation is the last one of the object that had its name before. Two are held
+// at a time: one may have megabytes.
 func (u *UI) states(l *life) iter.Seq2[history.Text, *history.Text] {
 	return func(yield func(history.Text, *history.Text) bool) {
 		var after *history.Text
@@ -26,10 +27,27 @@ func (u *UI) states(l *life) iter.Seq2[history.Text, *history.Text] {
 			}
 			after = &t
 		}
-		if after != nil {
-			yield(*after, nil)
+		if after == nil {
+			return
 		}
+		var before *history.Text
+		if l.kind.mu.Lock(); after.Op == history.Added && l.before != nil {
+			before = u.last(l.before)
+		}
+		l.kind.mu.Unlock()
+		yield(*after, before)
 	}
+}
+
+// last is the newest state of l, nil if it is not kept.
+func (u *UI) last(l *life) *history.Text {
+	for _, t := range u.history.Walk(&l.past) {
+		if t.Err == nil {
+			return &t
+		}
+		break
+	}
+	return nil
 }
 
 // maxStates is how many states of an object a page shows at once.
@@ -63,6 +81,8 @@ func stateOf(t history.Text, before *history.Text) wireStateOf {
 		w.Headline = "Deleted"
 	case t.First:
 		w.Headline = "First seen"
+	case t.Op == history.Added && before != nil:
+		w.Headline = "Created again"
 	case t.Op == history.Added:
 		w.Headline = "Created"
 	case before == nil:
@@ -74,6 +94,9 @@ func stateOf(t history.Text, before *history.Text) wireStateOf {
 	changes, _, err := diff.Texts(before.JSON, t.JSON, 500)
 	if err != nil {
 		return w
+	}
+	if t.Op == history.Added {
+		changes = diff.Wanted(changes)
 	}
 	if w.Headline == "" {
 		w.Headline = printable.Cut(diff.Headline(changes), 200)

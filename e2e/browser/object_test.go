@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -298,5 +300,30 @@ func TestATimeCanBeTyped(t *testing.T) {
 	p.enter("live")
 	p.press("Enter")
 	p.shows("#pulse", "live")
+	p.sound()
+}
+
+// TestTwoObjectsOfOneName: each leads to the other, and the list marks the one that is open.
+func TestTwoObjectsOfOneName(t *testing.T) {
+	w := start(t)
+	p := w.open("type=pods", look{})
+	w.pod("web", "Pending", 0)
+	p.shows(row("web"), "Pending")
+	p.press("j", "Enter", "2")
+	p.shows("#object .story", "Created")
+	p.until("document.querySelector('tr.row[aria-selected=true]')")
+	w.delete("web")
+	p.shows("#object .sub", "deleted")
+	w.pod("web", "Running", 0)
+	p.until("[...document.querySelectorAll('tr.row')].some(e => e.innerText.includes('Running')) && !document.querySelector('tr.row[aria-selected=true]')")
+	p.js("location.hash = location.hash.replace(/tab=history/, 'tab=summary'), 1", nil)
+	p.press("2")
+	p.run(chromedp.Reload())
+	p.shows("#object .story", "Another object of this name was created")
+	p.js("[...document.querySelectorAll('.story a')].find(a => a.innerText.includes('Another')).click(), 1", nil)
+	p.shows("#object .story", "Another object of this name was deleted")
+	p.shows("#object .story", "Created again")
+	p.until("document.querySelector('tr.row[aria-selected=true]').innerText.includes('Running')")
+	p.shot("namesakes")
 	p.sound()
 }

@@ -93,13 +93,14 @@ function apply() {
 	if ($("filter") !== document.activeElement) $("filter").value = view.filter;
 	if (view.object) { object.show(view.object, view.tab, view.at, view.pos, view.diff); list.selected = view.object.ns ? view.object.ns + "/" + view.object.name : view.object.name; } else if (before.object) { object.hide(); list.box.focus({ preventScroll: true }); }
 	list.view = view;
+	list.uid = view.object?.uid || "";
 	list.mark();
 	if (before.at !== view.at) time.load();
 	drawTypes();
 	drawHead();
 	drawBanner();
 	drawNotes();
-	if (view.type === ACTIVITY) { list.clear(ACTIVITY, view); changes.show(); } else changes.hide();
+	if (view.type === ACTIVITY) changes.show(); else changes.hide();
 	if (other || refilter || !before.type) loadPast();
 	declare();
 	unserved();
@@ -256,7 +257,7 @@ function drawHead() {
 		if (w.filter && w.filter.done < w.filter.of) count += `, ${number(w.filter.done)} of ${number(w.filter.of)} searched`;
 		if (w.filter?.failed) count += `, ${plural(w.filter.failed, "object")} failed: ${w.filter.error}`;
 		if (!w.total && (w.approximate || ["forbidden", "error", "gone", "budget"].includes(w.state))) count = "";
-		if (w.loading) count = `loading ${number(w.loading.done)}` + (w.loading.of ? ` of ${number(w.loading.of)}` : "");
+		if (w.loading && !past()) count = `loading ${number(w.loading.done)}` + (w.loading.of ? ` of ${number(w.loading.of)}` : "");
 	}
 	text($("count"), count);
 	const ns = $("namespace");
@@ -482,7 +483,7 @@ function keys(e) {
 		j: () => moves().move(1), k: () => moves().move(-1), g: () => list.move(-1e9), G: () => list.move(1e9), l: () => go({ at: 0 }), h: health,
 		t: goTo, "+": () => time.zoom(-1), "-": () => time.zoom(1), o: () => object.of && object.enlarge(), ArrowLeft: () => time.step(e.shiftKey ? -1000 : -60e3), ArrowRight: () => time.step(e.shiftKey ? 1000 : 60e3),
 		...(rows ? { ArrowDown: () => list.move(1), ArrowUp: () => list.move(-1), PageDown: () => list.move(page), PageUp: () => list.move(-page), Home: () => list.move(-1e9), End: () => list.move(1e9), Enter: enter } : {}),
-		...(/^[1-6]$/.test(e.key) && object.of ? { [e.key]: () => go({ tab: object.tabs()[e.key - 1]?.[0] || "" }) } : {}),
+		...(/^[1-6]$/.test(e.key) && object.of ? { [e.key]: () => go({ tab: object.tabs()[e.key - 1]?.[0] || object.tab }) } : {}),
 	}[e.key];
 	if (!act || (e.key === "Enter" && e.target.matches("button, a"))) return;
 	e.preventDefault();

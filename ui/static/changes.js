@@ -91,6 +91,13 @@ export class Changes {
 		return all.length ? `Not watched from the beginning: ${all.slice(0, 8).map(t => `${t.type} since ${clock(t.since)}`).join(", ")}${all.length > 8 ? ` and ${number(all.length - 8)} more` : ""}.` : "";
 	}
 
+	// missing names the types whose changes are searched for, and not watched.
+	missing() {
+		const words = this.hooks.view().filter.toLowerCase().split(/\s+/).filter(w => w.length > 2 && w[0] !== "-");
+		const all = this.unwatched().map(t => t.type).filter(t => words.some(w => t.includes(w) || w.startsWith(t)));
+		return all.length ? `Not watched${this.hooks.view().at ? " then" : ""}: ${all.slice(0, 8).join(", ")}${all.length > 8 ? ` and ${number(all.length - 8)} more` : ""}.` : "";
+	}
+
 	summary() {
 		if (!this.rows?.length) return "";
 		const seen = watched(this.hooks.types(), this.hooks.view().at), leases = !this.hooks.view().filter.includes("lease") && seen.some(t => t.type === LEASES);
@@ -107,7 +114,7 @@ export class Changes {
 		text(document.getElementById("count"), this.summary());
 		const v = this.hooks.view(), kept = this.hooks.state()?.from || 0;
 		if (!this.rows.length) {
-			put(this.box, this.failed ? sheet("error", "The activity cannot be shown", [this.failed]) : this.loaded && this.hooks.view().filter ? sheet("", "No change matches", [this.hooks.view().filter, "What is searched is what a row shows: type, object, change, by and what. Not whole objects, and not times.", this.late()], button("Clear the filter", this.hooks.clear)) : this.loaded && v.at && v.at < kept ? sheet("gap", "Not known", [["Nothing is kept from before ", when(kept, this.hooks.now()), "."]]) : this.loaded ? sheet("", "No changes", ["What changes in the watched types appears here."]) : sheet("", "Loading", []));
+			put(this.box, this.failed ? sheet("error", "The activity cannot be shown", [this.failed]) : this.loaded && this.hooks.view().filter ? sheet("", "No change matches", [this.hooks.view().filter, "What is searched is what a row shows: type, object, change, by and what. Not whole objects, and not times.", this.missing(), this.late()], button("Clear the filter", this.hooks.clear)) : this.loaded && v.at && v.at < kept ? sheet("gap", "Not known", [["Nothing is kept from before ", when(kept, this.hooks.now()), "."]]) : this.loaded ? sheet("", "No changes", [["None since ", when(kept, this.hooks.now()), v.at ? "." : ". What changes in the watched types appears here."], this.late()]) : sheet("", "Loading", []));
 			return;
 		}
 		if (!this.body || !this.box.contains(this.body)) {
@@ -137,7 +144,7 @@ export class Changes {
 		else {
 			const of = (tab, pos) => this.hooks.href({ object: { type: c.type, ns: c.ns || "", name: c.name, uid: c.uid }, tab, pos });
 			const td = (value, cls) => h("td", { role: "gridcell", class: cls, dir: "auto", title: String(value).length > 14 ? value : null }, value);
-			tr = h("tr", { class: "change " + c.op.toLowerCase(), role: "row", "data-pos": c.pos }, h("td", { role: "gridcell" }, h("a", { href: this.hooks.href({ at: c.at }), title: "Show this moment" }, clock(c.at))), td(c.type), td({ ADDED: "added", MODIFIED: "changed", DELETED: "deleted" }[c.op] || c.op, { ADDED: "add", DELETED: "del" }[c.op]),
+			tr = h("tr", { class: "change " + c.op.toLowerCase(), role: "row", "data-pos": c.pos, onclick: e => { if (!e.target.closest("a") && getSelection().isCollapsed) tr.querySelector("td.n a").click(); } }, h("td", { role: "gridcell" }, h("a", { href: this.hooks.href({ at: c.at }), title: "Show this moment" }, clock(c.at))), td(c.type), td({ ADDED: "added", MODIFIED: "changed", DELETED: "deleted" }[c.op] || c.op, { ADDED: "add", DELETED: "del" }[c.op]),
 				h("td", { role: "gridcell", class: "n", dir: "auto" }, h("a", { href: of(""), title: c.name }, c.ns ? c.ns + "/" + c.name : c.name)), h("td", { role: "gridcell", class: "dim", dir: "auto", title: c.by || null }, c.by || ""), h("td", { role: "gridcell", dir: "auto", title: c.what || null }, c.inferred ? "found by comparing. " : "", c.what ? h("a", { href: of("history", c.pos), title: "Show this state" }, c.what) : ""));
 		}
 		this.made.set(c.pos, tr);

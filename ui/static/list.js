@@ -16,6 +16,7 @@ export class List {
 		this.box = $("rows");
 		this.box.setAttribute("role", "grid");
 		this.selected = "";       // key
+		this.uid = "";            // of the object that is open: another one may have its name
 		this.target = -1;         // place of the row to select when it comes
 		this.drawn = new Map();   // n: {tr, cells, row}
 		this.box.addEventListener("scroll", () => this.scrolled(), { passive: true });
@@ -74,7 +75,7 @@ export class List {
 			this.head();
 		}
 		const target = this.rows.get(win.order[Math.min(this.target, win.matched - 1) - win.from]);
-		if (this.target >= 0 && target) { this.selected = target.key; this.target = -1; }
+		if (this.target >= 0 && target) { this.selected = target.key; this.uid = ""; this.target = -1; }
 		this.measure(win.rows);
 		this.draw();
 	}
@@ -348,13 +349,13 @@ export class List {
 		else if (y + 2 * ROW > box.scrollTop + box.clientHeight) box.scrollTop = y + 2 * ROW - box.clientHeight;
 		const row = this.rows.get(w.order[to - w.from]);
 		this.target = row ? -1 : to; // it is selected when it comes
-		if (row) { this.selected = row.key; this.mark(); } else this.ask();
+		if (row) { this.selected = row.key; this.uid = ""; this.mark(); } else this.ask();
 	}
 
 	mark() {
 		let active = "";
 		for (const d of this.drawn.values()) {
-			const yes = d.row.key === this.selected;
+			const yes = d.row.key === this.selected && (!this.uid || d.row.uid === this.uid);
 			if (yes) active = d.tr.id;
 			if (d.tr.getAttribute("aria-selected") !== String(yes)) d.tr.setAttribute("aria-selected", yes);
 		}
@@ -369,6 +370,7 @@ export class List {
 		const row = this.rows.get(Number(tr.dataset.n));
 		if (!row) return;
 		this.selected = row.key;
+		this.uid = row.uid;
 		this.mark();
 		this.hooks.open(row);
 	}

@@ -142,12 +142,13 @@ export class Sheet {
 		this.sub = h("p", { class: "sub" }, o.ns ? `${this.kind()} in ${o.ns}` : this.kind());
 		this.tabList = h("div", { class: "tabs", role: "tablist", "aria-label": "Parts of the object", onkeydown: e => this.keys(e) },
 			tabs.map(([id, name]) => h("button", { type: "button", role: "tab", id: "tab-" + id, "aria-controls": "body", onclick: () => this.hooks.go({ tab: id }) }, name)));
+		this.doubt = h("p", { class: "note", hidden: true });
 		this.body = h("div", { class: "body", id: "body", role: "tabpanel", tabindex: "0" });
 		put(this.box, h("div", { class: "about" },
 			h("div", { class: "line" }, h("h1", { tabindex: "-1", dir: "auto", id: "object-title" }, o.name),
 				h("button", { type: "button", class: "icon", id: "enlarge", "aria-label": "Whole width", "aria-pressed": String(this.large), onclick: () => this.enlarge() }, icon("M9 2h5v5M14 2L9 7M7 14H2V9M2 14l5-5")),
 				h("button", { type: "button", class: "icon", "aria-label": "Close", onclick: () => this.hooks.go({ object: null, tab: "" }) }, icon("M4 4l8 8M12 4l-8 8"))),
-			this.sub, this.tabList), this.body);
+			this.sub, this.doubt, this.tabList), this.body);
 		this.drawnTab = "";
 	}
 
@@ -190,6 +191,9 @@ export class Sheet {
 		if (d && d.exists === false) about.push("deleted " + (d.at ? "at " + clock(d.at) : ""));
 		if (this.at) about.push("as of " + clock(this.at));
 		text(this.sub, about.join(" · "));
+		const gap = this.at && this.data.history?.states?.find(x => x.op === "GAP" && x.from <= this.at && this.at < x.to);
+		this.doubt.hidden = !gap;
+		if (gap) text(this.doubt, `What happened from ${clock(gap.from)} to ${clock(gap.to)} is not known: this is the state before.`);
 		if (this.tab !== "logs") { this.logs?.abort(); this.logs = null; }
 		const draw = { summary: () => this.summary(), history: () => this.history(), yaml: () => this.yaml(), events: () => this.events(), related: () => this.related(), logs: () => this.log() }[this.tab] || (() => this.summary());
 		if (this.tab === "logs" && this.drawnTab === "logs" && this.logs) return;
@@ -211,7 +215,7 @@ export class Sheet {
 		if (!d.failed) return f(d);
 		const e = d.failed;
 		if (e.reason === "notfound" || e.status === 404) return sheet("gap", this.at ? "It did not exist at this moment" : "It does not exist", [e.message]);
-		if (e.status === 410) return sheet("gap", "This is not kept any more", [e.message]);
+		if (e.status === 410) return sheet("gap", "This is not kept", [e.message]);
 		if (e.status === 403) return sheet("forbidden", "You may not see " + what, [e.message]);
 		return sheet("error", what + " cannot be shown", [e.message], button("Try again", () => { this.forget(name); this.load(); this.draw(); }));
 	}
@@ -249,8 +253,11 @@ export class Sheet {
 			const states = this.before(d.states), later = d.states.length - states.length;
 			const items = [...states.map(x => [x.at || x.to, this.state(x, true)])];
 			for (const e of this.data.events?.events || []) items.push([e.at % 1000 ? e.at : e.at + 999, this.event(e)]); // of whole seconds: what led to one comes before it
+			const own = (d.uids || []).findIndex(x => x.uid === (this.data.object?.uid || this.of.uid)); // the oldest is the first
+			(d.uids || []).forEach((x, i) => i !== own && (!this.at || x.from <= this.at) && items.push([i > own ? Math.max(x.from, d.uids[own]?.to || 0) : x.to, this.namesake(x, i > own)]));
 			items.sort((a, b) => b[0] - a[0]);
-			const from = d.from || this.hooks.from();
+			const since = this.hooks.type(this.of.type)?.since || 0, from = Math.max(d.from || this.hooks.from() || 0, since);
+			if (this.at && !items.length) return since > this.at ? sheet("gap", "Not known at this moment", [["Its type was not watched before ", when(since, this.hooks.now()), "."]]) : this.absent() || sheet("gap", "No state at this moment is kept", []);
 			return [
 				h("div", { class: "tools" }, h("span", {}, this.compare ? "Choose the state to compare with." : "Choose two states to compare them."), this.compare ? button("Cancel", () => { this.compare = null; this.draw(); }) : null),
 				later ? h("div", { class: "tools" }, h("span", {}, plural(later, "later state")), button("Show all, and return to live", () => this.hooks.go({ at: 0 }))) : null,
@@ -259,6 +266,15 @@ export class Sheet {
 					h("li", { class: "begin" }, h("p", { class: "quiet" }, d.dropped ? `${plural(d.dropped, "older state")} dropped by the budget. ` : "", states.at(-1)?.first ? ["It existed before. Its type was not watched before ", when(states.at(-1).at, this.hooks.now()), "."] : from ? ["No state before ", when(from, this.hooks.now()), " is kept."] : ""))),
 			];
 		}, "its history");
+	}
+
+	// absent says that there was no object at the moment that is shown.
+	absent() { return this.at && this.data.object?.failed ? this.part("object", () => null, "this object") : null; }
+
+	// namesake is another object that has the name, later, or had it before.
+	namesake(x, later) {
+		const o = { ...this.of, uid: x.uid };
+		return h("li", { class: "begin" }, h("p", {}, h("a", { href: this.hooks.href({ object: o, tab: "history" }) }, "Another object of this name"), later ? ` was created at ${clock(x.from)}` : ` was deleted at ${clock(x.to)}`));
 	}
 
 	state(x, tools) {
@@ -344,7 +360,7 @@ export class Sheet {
 	}
 
 	related() {
-		return this.part("tree", d => {
+		return this.absent() || this.part("tree", d => {
 			const more = (d.unsearched || []).filter(t => t !== "secrets").length; // those are not read for this
 			return [
 			d.at && d.at !== this.at ? h("p", { class: "note" }, `As of ${clock(d.at)}, when it was deleted.`) : null,

@@ -19,13 +19,13 @@ func Summary(changes []Change) string {
 	line, first := headline(changes)
 	more := 0
 	for i, c := range changes {
-		if i == first || first < 0 || !strings.HasPrefix(c.Path, "spec") && !strings.HasPrefix(c.Path, "data") {
+		if i == first || first < 0 || !c.wanted() {
 			continue
 		}
 		if more++; more <= named {
 			at := c.Path[strings.IndexByte(c.Path, '.')+1:]
-			if end := strings.LastIndex(at, "]."); end >= 0 {
-				at = at[end+2:]
+			if element := strings.LastIndexByte(at, '['); element >= 0 {
+				at = at[strings.LastIndexByte(at[:element], '.')+1:] // which one is part of the name
 			}
 			line += ", " + at + cmp.Or(values(c, func(s string) string { return s }), map[bool]string{c.Old == nil: " added", c.New == nil: " removed"}[true])
 		}
@@ -34,6 +34,15 @@ func Summary(changes []Change) string {
 		line += ", and " + strconv.Itoa(more-named) + " more"
 	}
 	return line
+}
+
+// Wanted are the changes of spec and data, which somebody wanted.
+func Wanted(changes []Change) []Change {
+	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool { return !c.wanted() })
+}
+
+func (c Change) wanted() bool {
+	return strings.HasPrefix(c.Path, "spec") || strings.HasPrefix(c.Path, "data")
 }
 
 // headline also returns which change the line is about; -1 = none, or several.
