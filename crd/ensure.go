@@ -30,8 +30,8 @@ type EnsureOptions struct {
 // Ensure applies definitions by server-side apply, takes over members that others own, and
 // waits until the server has accepted their names and serves each version with Served set.
 // A definition that is being deleted is created again once it is gone. Ensure needs the
-// verbs patch, list and watch of customresourcedefinitions. It waits at most until ctx
-// ends. If another definition has the names, Ensure returns a *[NamesError], after 5 s:
+// verbs create, patch, list and watch of customresourcedefinitions. It waits at most until
+// ctx ends. If another definition has the names, Ensure returns a *[NamesError], after 5 s:
 // until then, the server's reports may still be about the former names. Ensure does not
 // check whether a change breaks stored objects: see [Diff] and [Check]. It does not need a
 // conversion webhook, which may begin after it.
@@ -49,7 +49,11 @@ func Ensure(ctx context.Context, c *client.Client, o EnsureOptions, defs ...*Def
 		return nil
 	}
 	for _, d := range defs {
-		if err := established(ctx, col, d.Metadata.Name); err != nil {
+		err := established(ctx, col, d.Metadata.Name)
+		for errors.Is(err, errUnchecked) && wait.For(ctx, 100*time.Millisecond) == nil {
+			err = checkNames(ctx, col, d)
+		}
+		if err != nil {
 			return fmt.Errorf("ensure: wait until %s is established: %w", d.Metadata.Name, err)
 		}
 		for i := range d.Spec.Versions {
@@ -160,6 +164,26 @@ type served struct {
 	} `json:"status,omitzero"`
 }
 
+// errUnchecked means that the server refused former names and does not check those in the spec.
+var errUnchecked = errors.New("the server has not checked the names since it refused others")
+
+// checkNames makes the server check the names of d. If a refused name is removed, and the
+// others are those that the server has accepted, it does not check them, and goes on to
+// report the refusal. A category that is added and removed changes the names.
+func checkNames(ctx context.Context, col client.Collection[served], d *Definition) error {
+	other := *d
+	other.Spec.Names.Categories = append(slices.Clone(d.Spec.Names.Categories), "listwatch-checks-names")
+	for _, d := range []*Definition{&other, d} {
+		if err := apply(ctx, col, d, false); err != nil {
+			return err
+		}
+		if err := established(ctx, col, d.Metadata.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // settle is how long the server may take to check names that were changed.
 const settle = 5 * time.Second
 
@@ -189,8 +213,11 @@ func established(ctx context.Context, col client.Collection[served], name string
 				ready = true
 			}
 		}
-		if ready && ev.Object.Spec.Names.equal(ev.Object.Status.AcceptedNames) {
+		switch same := ev.Object.Spec.Names.equal(ev.Object.Status.AcceptedNames); {
+		case same && ready:
 			return true, nil
+		case same && now != (NamesError{}):
+			return false, errUnchecked
 		}
 		if now != refused {
 			timer.Stop()
