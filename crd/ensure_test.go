@@ -96,3 +96,62 @@ func TestEnsureBeforeItsConversion(t *testing.T) {
 		}
 	})
 }
+
+// TestEnsureMakesTheServerCheckNames: kube-apiserver does not check names that equal those it
+// accepted last, and keeps the condition about a name that it refused before.
+func TestEnsureMakesTheServerCheckNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := apitest.NewInMemory(t)
+		c, err := client.New(client.Config{Server: srv.URL, Dial: srv.Dial})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.CloseIdleConnections()
+		type lamp struct {
+			kube.Meta `json:"metadata"`
+		}
+		d, err := crd.Of[lamp](kube.Resource{Group: "example.com", Version: "v1", Plural: "lamps", Kind: "Lamp", Namespaced: true}, crd.Options{Categories: []string{"all"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := crd.Ensure(ctx, c, crd.EnsureOptions{}, d); err != nil {
+			t.Fatal(err)
+		}
+		type condition struct {
+			Type   string `json:"type"`
+			Status string `json:"status"`
+		}
+		type definition struct {
+			kube.Meta `json:"metadata"`
+			Spec      struct {
+				Names crd.Names `json:"names"`
+			} `json:"spec"`
+		}
+		key, definitions := kube.Key{Name: d.Metadata.Name}, client.Of[definition](c, kube.CustomResourceDefinitions)
+		report := func(status string) {
+			if _, err := definitions.PatchStatus(ctx, key, map[string]any{"conditions": []condition{{"NamesAccepted", status}, {"Established", status}}}); err != nil {
+				t.Error(err)
+			}
+		}
+		report("False")
+		go func() { // the server
+			for range time.Tick(10 * time.Millisecond) {
+				switch o, err := definitions.Get(ctx, key); {
+				case err != nil:
+					return
+				case len(o.Spec.Names.Categories) > 1:
+					report("True")
+					return
+				}
+			}
+		}()
+		if err := crd.Ensure(ctx, c, crd.EnsureOptions{}, d); err != nil {
+			t.Error(err)
+		}
+		if o, err := definitions.Get(ctx, key); err != nil || len(o.Spec.Names.Categories) != 1 {
+			t.Errorf("names %+v, error %v", o.Spec.Names, err)
+		}
+	})
+}
