@@ -136,7 +136,10 @@ func TestEnsureMakesTheServerCheckNames(t *testing.T) {
 			}
 		}
 		report("False")
-		go func() { // the server
+		server := make(chan struct{})
+		defer func() { cancel(); <-server }()
+		go func() {
+			defer close(server)
 			for range time.Tick(10 * time.Millisecond) {
 				switch o, err := definitions.Get(ctx, key); {
 				case err != nil:
