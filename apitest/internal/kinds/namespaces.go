@@ -157,9 +157,20 @@ func assignNamespace(d *rules.Defaults, o, old map[string]any, _ func(any) bool)
 // quotaScopes are what a quota may be limited to.
 var quotaScopes = []string{"BestEffort", "CrossNamespacePodAffinity", "NotBestEffort", "NotTerminating", "PriorityClass", "Terminating", "VolumeAttributesClass"}
 
+// scopesOf returns the scopes of a quota, whose order does not matter.
+func scopesOf(spec map[string]any) map[any]bool {
+	set := make(map[any]bool)
+	for _, s := range rules.ListAt(spec, "scopes") {
+		set[s] = true
+	}
+	return set
+}
+
 func refuseQuota(r *rules.Refusals, o, old map[string]any) {
 	spec := rules.ObjectAt(o, "spec")
-	r.Fixed("spec", spec, rules.ObjectAt(old, "spec"), "scopes")
+	if old != nil && !maps.Equal(scopesOf(spec), scopesOf(rules.ObjectAt(old, "spec"))) {
+		r.Invalid("spec.scopes", spec["scopes"], rules.Immutable)
+	}
 	for name := range rules.KeysOf(rules.ObjectAt(spec, "hard")) {
 		if q := rules.TextAt(rules.ObjectAt(spec, "hard"), name); strings.HasPrefix(q, "-") {
 			r.Invalid("spec.hard["+name+"]", q, "must be greater than or equal to 0")

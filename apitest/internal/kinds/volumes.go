@@ -47,7 +47,7 @@ func volumeKinds() []Kind {
 				spec := d.Object(o, "spec")
 				fillVolume(d, spec)
 				fillReference(d, rules.ObjectAt(spec, "claimRef"))
-				d.Drop(rules.ObjectAt(spec, "csi"), "fsType")
+				d.Drop(rules.ObjectAt(spec, "csi"), "fsType", "readOnly")
 				if status := rules.ObjectAt(o, "status"); status != nil {
 					d.Text(status, "phase", "Pending")
 					d.Drop(status, "reason", "message")
@@ -246,8 +246,17 @@ func refuseVolume(r *rules.Refusals, spec map[string]any) {
 	}
 }
 
-// refuseVolumeUpdate refuses changes of what is immutable in a PersistentVolume.
+// stableLabels are the names that labels of nodes got with Kubernetes 1.14 and 1.17.
+var stableLabels = strings.NewReplacer(`"failure-domain.beta.kubernetes.io/`, `"topology.kubernetes.io/`,
+	`"beta.kubernetes.io/instance-type"`, `"node.kubernetes.io/instance-type"`, `"beta.kubernetes.io/`, `"kubernetes.io/`)
+
+// refuseVolumeUpdate refuses changes of what is immutable in a PersistentVolume. A secret for
+// its expansion is set once.
 func refuseVolumeUpdate(r *rules.Refusals, spec, old map[string]any) {
+	if csi := rules.ObjectAt(spec, "csi"); rules.ObjectAt(old, "csi")["controllerExpandSecretRef"] == nil && csi["controllerExpandSecretRef"] != nil {
+		spec = schema.Copy(spec)
+		delete(rules.ObjectAt(spec, "csi"), "controllerExpandSecretRef")
+	}
 	for _, name := range volumeSources {
 		if !rules.SameValue(spec[name], old[name]) {
 			r.Forbidden("spec.persistentvolumesource", "spec.persistentvolumesource is immutable after creation")
@@ -255,8 +264,9 @@ func refuseVolumeUpdate(r *rules.Refusals, spec, old map[string]any) {
 		}
 	}
 	r.Fixed("", spec, old, "volumeMode")
-	if old["nodeAffinity"] != nil && !rules.SameValue(spec["nodeAffinity"], old["nodeAffinity"]) {
-		r.Invalid("nodeAffinity", spec["nodeAffinity"], rules.Immutable+", except for updating from beta label to GA")
+	is, was := spec["nodeAffinity"], old["nodeAffinity"]
+	if was != nil && !rules.SameValue(is, was) && rules.Show(is) != stableLabels.Replace(rules.Show(was)) {
+		r.Invalid("nodeAffinity", is, rules.Immutable+", except for updating from beta label to GA")
 	}
 }
 

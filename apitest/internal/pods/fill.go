@@ -259,11 +259,16 @@ func FillVolumeSource(d *rules.Defaults, v map[string]any) {
 		d.Text(s, "storageMode", "ThinProvisioned")
 		d.Text(s, "fsType", "xfs")
 	}
-	for _, name := range [...]string{"persistentVolumeClaim", "nfs", "iscsi"} {
-		if s := rules.ObjectAt(v, name); s != nil {
+	for name := range v {
+		if s := rules.ObjectAt(v, name); s != nil && name != "azureDisk" && name != "csi" { // theirs is a pointer in Go
 			d.Drop(s, "readOnly")
 		}
 	}
+	for _, name := range [...]string{"fc", "flexVolume", "rbd", "cinder", "gcePersistentDisk", "awsElasticBlockStore", "portworxVolume", "iscsi"} {
+		d.Drop(rules.ObjectAt(v, name), "fsType", "partition", "chapAuthDiscovery", "chapAuthSession")
+	}
+	d.Drop(rules.ObjectAt(v, "cephfs"), "path", "user", "secretFile")
+	d.Drop(rules.ObjectAt(v, "quobyte"), "user", "group", "tenant")
 }
 
 func fillResources(d *rules.Defaults, r map[string]any) {

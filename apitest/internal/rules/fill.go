@@ -3,6 +3,7 @@ package rules
 import (
 	"maps"
 	"reflect"
+	"slices"
 
 	"github.com/listwatch/listwatch/apitest/internal/schema"
 )
@@ -139,9 +140,34 @@ func Lacks(m map[string]any, name string) bool {
 	return m[name] == nil
 }
 
-// SameValue reports whether two values are equal; missing and empty ones are.
-func SameValue(a, b any) bool {
-	return reflect.DeepEqual(a, b) || nothing(a) && nothing(b)
+// SameValue reports whether two values are equal; missing and empty ones are, and within
+// objects requests and limits of the same amounts, such as 1Gi and 1073741824.
+func SameValue(a, b any) bool { return nothing(a) && nothing(b) || same(a, b) }
+
+func same(a, b any) bool {
+	switch a := a.(type) {
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, same)
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		ok = ok && len(a) == len(b)
+		for name, v := range a {
+			w, both := b[name]
+			amounts := name == "requests" || name == "limits"
+			ok = ok && both && (same(v, w) || amounts && sameAmounts(ObjectAt(a, name), ObjectAt(b, name)))
+		}
+		return ok
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+func sameAmounts(a, b map[string]any) bool {
+	return maps.EqualFunc(a, b, func(v, w any) bool {
+		s, _ := v.(string)
+		t, _ := w.(string)
+		return CompareQuantities(s, t) == 0
+	})
 }
 
 func nothing(v any) bool {
