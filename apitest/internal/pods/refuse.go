@@ -201,8 +201,13 @@ func RefuseUpdate(r *rules.Refusals, spec, old map[string]any) {
 	case had && !set:
 		r.Invalid(field, nil, "must not update from a positive integer to nil value")
 	}
+	gated := !rules.Lacks(old, "schedulingGates")
+	refuseMoreGates(r, rules.ListAt(spec, "schedulingGates"), rules.ListAt(old, "schedulingGates"))
+	if gated {
+		refuseWider(r, spec, old)
+	}
 	refuseFewerTolerations(r, rules.ListAt(spec, "tolerations"), rules.ListAt(old, "tolerations"))
-	if !rules.SameValue(settledPod(spec), settledPod(old)) {
+	if !rules.SameValue(settledPod(spec, gated), settledPod(old, gated)) {
 		r.Add("FieldValueForbidden", "spec", "Forbidden: "+podMayChange)
 	}
 }
@@ -225,11 +230,71 @@ func refuseFewerTolerations(r *rules.Refusals, list, old []any) {
 	}
 }
 
-// settledPod returns a copy of spec without what may change.
-func settledPod(spec map[string]any) map[string]any {
+// refuseMoreGates refuses scheduling gates that were not there before.
+func refuseMoreGates(r *rules.Refusals, list, old []any) {
+	for i, e := range list {
+		if !slices.ContainsFunc(old, func(o any) bool { return rules.SameValue(o, e) }) {
+			g, _ := e.(map[string]any)
+			r.Add("FieldValueForbidden", fmt.Sprintf("spec.schedulingGates[%d].name", i),
+				fmt.Sprintf("Forbidden: only deletion is allowed, but found new scheduling gate '%s'", rules.TextAt(g, "name")))
+		}
+	}
+}
+
+// refuseWider refuses that a gated pod may run where it could not before: its node selector
+// and each term of its required node affinity may only grow.
+func refuseWider(r *rules.Refusals, spec, old map[string]any) {
+	selector := rules.ObjectAt(spec, "nodeSelector")
+	for name, v := range rules.ObjectAt(old, "nodeSelector") {
+		if selector[name] != v {
+			r.Invalid("spec.nodeSelector", selector, "only additions to spec.nodeSelector are allowed (no mutations or deletions)")
+			break
+		}
+	}
+	const path = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+	before := requiredTerms(old)
+	if before == nil {
+		return
+	}
+	terms := requiredTerms(spec)
+	if len(terms) != len(before) {
+		r.Invalid(path+".nodeSelectorTerms", terms, "no additions/deletions to non-empty NodeSelectorTerms list are allowed")
+		return
+	}
+	for i := range terms {
+		is, _ := terms[i].(map[string]any)
+		was, _ := before[i].(map[string]any)
+		for _, name := range [...]string{"matchExpressions", "matchFields"} {
+			list, kept := rules.ListAt(is, name), rules.ListAt(was, name)
+			if len(is) == 0 != (len(was) == 0) || len(list) < len(kept) || !rules.SameValue(list[:len(kept)], kept) {
+				r.Invalid(fmt.Sprintf("%s.nodeSelectorTerms[%d]", path, i), is, "only additions are allowed (no mutations or deletions)")
+				break
+			}
+		}
+	}
+}
+
+// requiredTerms returns the terms of the required node affinity.
+func requiredTerms(spec map[string]any) []any {
+	affinity := rules.ObjectAt(rules.ObjectAt(spec, "affinity"), "nodeAffinity")
+	return rules.ListAt(rules.ObjectAt(affinity, "requiredDuringSchedulingIgnoredDuringExecution"), "nodeSelectorTerms")
+}
+
+// settledPod returns a copy of spec without what may change, while the pod waits for gates
+// also where it may run.
+func settledPod(spec map[string]any, gated bool) map[string]any {
 	c := schema.Copy(spec)
-	delete(c, "activeDeadlineSeconds")
-	delete(c, "tolerations")
+	for _, name := range [...]string{"activeDeadlineSeconds", "tolerations", "schedulingGates"} {
+		delete(c, name)
+	}
+	if gated {
+		delete(c, "nodeSelector")
+		if a := rules.ObjectAt(c, "affinity"); a != nil {
+			if delete(a, "nodeAffinity"); len(a) == 0 {
+				delete(c, "affinity")
+			}
+		}
+	}
 	for _, name := range [...]string{"containers", "initContainers"} {
 		for e := range rules.ObjectsAt(c, name) {
 			delete(e, "image")
