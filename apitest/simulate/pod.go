@@ -9,10 +9,11 @@ import (
 type pod struct {
 	object
 	Spec struct {
-		NodeName      string            `json:"nodeName"`
-		NodeSelector  map[string]string `json:"nodeSelector"`
-		RestartPolicy string            `json:"restartPolicy"`
-		Containers    []container       `json:"containers"`
+		NodeName        string            `json:"nodeName"`
+		NodeSelector    map[string]string `json:"nodeSelector"`
+		SchedulingGates []any             `json:"schedulingGates"`
+		RestartPolicy   string            `json:"restartPolicy"`
+		Containers      []container       `json:"containers"`
 	} `json:"spec"`
 	Status struct {
 		Phase             string            `json:"phase"`
@@ -90,7 +91,7 @@ func (p *pod) next() (what string, least, most time.Duration) {
 		return "", 0, 0 // finalizers keep it
 	case p.leaving():
 		return toVanish, 200 * ms, 1500 * ms
-	case p.over():
+	case p.over(), len(p.Spec.SchedulingGates) > 0:
 		return "", 0, 0
 	case p.Spec.NodeName == "":
 		return toSchedule, 10 * ms, 80 * ms
