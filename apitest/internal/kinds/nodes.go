@@ -37,6 +37,9 @@ func nodeKinds() []Kind {
 				for field, cidr := range rules.Texts("spec", spec, "podCIDRs") {
 					r.Each(field, cidr, rules.CIDR(cidr))
 				}
+				if id := rules.TextAt(was, "providerID"); id != "" && spec["providerID"] != id {
+					r.Invalid("spec.providerID", nil, "field cannot be modified once set")
+				}
 				if cidrs := rules.ListAt(was, "podCIDRs"); len(cidrs) > 0 && !rules.SameValue(cidrs, spec["podCIDRs"]) {
 					r.Add("FieldValueForbidden", "spec.podCIDRs", `Forbidden: node updates may not change podCIDR except from "" to valid`)
 				}

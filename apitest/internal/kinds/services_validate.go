@@ -69,6 +69,9 @@ func refuseService(r *rules.Refusals, spec, old map[string]any) {
 	r.Labels("spec.selector", rules.ObjectAt(spec, "selector"))
 	traffic.RefuseTraffic(r, spec)
 	traffic.RefuseAddress(r, spec)
+	if class := "loadBalancerClass"; spec["type"] == "LoadBalancer" && old["type"] == "LoadBalancer" && spec[class] != old[class] {
+		r.Invalid("spec."+class, spec[class], "may not change once set")
+	}
 	r.OneOf("spec", spec, "sessionAffinity", "ClientIP", "None")
 	r.OneOf("spec", spec, "type", "ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 	if ip, was := spec["clusterIP"], rules.TextAt(old, "clusterIP"); was != "" && ip != was && spec["type"] != "ExternalName" && old["type"] != "ExternalName" {

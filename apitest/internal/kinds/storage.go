@@ -74,14 +74,22 @@ func storageKinds() []Kind {
 			Strategy: Strategy{Guarded: true},
 		},
 		{
-			Info:    object.Info{Resource: cluster("storage.k8s.io", "volumeattributesclasses", "VolumeAttributesClass"), ShortNames: []string{"vac"}, Returns: true},
+			Info: object.Info{Resource: cluster("storage.k8s.io", "volumeattributesclasses", "VolumeAttributesClass"), ShortNames: []string{"vac"}, Returns: true},
+			Validate: func(r *rules.Refusals, o, old map[string]any) {
+				for _, name := range [...]string{"driverName", "parameters"} {
+					if old != nil && !rules.SameValue(o[name], old[name]) {
+						r.Forbidden(name, "updates to "+name+" are forbidden.")
+					}
+				}
+			},
 			Zero:    `"driverName":""`,
 			Printer: attributesPrinter,
 		},
 	}
 }
 
-func refuseAttachment(r *rules.Refusals, o, _ map[string]any) {
+func refuseAttachment(r *rules.Refusals, o, old map[string]any) {
+	r.Fixed("", o, old, "spec")
 	spec := rules.ObjectAt(o, "spec")
 	pods.RefuseDriver(r, "spec.attacher", rules.TextAt(spec, "attacher"))
 	source := rules.ObjectAt(spec, "source")
@@ -236,8 +244,12 @@ func defaultStorageClass(objects []*object.Object) *object.Object {
 	return found
 }
 
-func refuseDriver(r *rules.Refusals, o, _ map[string]any) {
-	spec := rules.ObjectAt(o, "spec")
+func refuseDriver(r *rules.Refusals, o, old map[string]any) {
+	spec, was := rules.ObjectAt(o, "spec"), rules.ObjectAt(old, "spec")
+	if was != nil && spec["attachRequired"] != was["attachRequired"] {
+		r.Invalid("spec.attachedRequired", spec["attachRequired"], rules.Immutable) // the name in its message
+	}
+	r.Fixed("spec", spec, was, "volumeLifecycleModes")
 	if s, ok := spec["fsGroupPolicy"].(string); ok && s != "ReadWriteOnceWithFSType" && s != "File" && s != "None" {
 		r.Unsupported("spec.fsGroupPolicy", s, "File", "None", "ReadWriteOnceWithFSType")
 	}
