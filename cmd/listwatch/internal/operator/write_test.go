@@ -63,6 +63,18 @@ func testWritten(t *testing.T, webhook bool) {
 	if got := bytes.Contains(read(t, dir, "manifests/operator.yaml"), []byte("# publishNotReadyAddresses: true # with webhook.Convert")); got != webhook {
 		t.Error("whoever adds a conversion is told what the Service needs:", got)
 	}
+	// The container has this folder only, not the replaced module.
+	docker := filepath.Join(t.TempDir(), "docker")
+	if err := os.WriteFile(docker, []byte("#!/bin/sh\nexec go list -mod=vendor -deps . >/dev/null\n"), 0o777); err != nil { //nolint:gosec // it is run
+		t.Fatal(err)
+	}
+	run("make", "image", "PATH="+filepath.Dir(docker)+string(os.PathListSeparator)+os.Getenv("PATH"))
+	if bytes.Contains(read(t, dir, "Dockerfile"), []byte("go mod download")) {
+		t.Error("the Dockerfile downloads modules, of which one may be replaced by a folder that the container does not have")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "vendor")); err == nil {
+		t.Error("make image leaves the folder vendor, which later builds would use")
+	}
 	// A server that cannot call the webhook of this process refuses each object.
 	reached := []byte("-webhook-url https://192.0.2.1:9443")
 	if steps := run("make", "-n", "run", "URL=https://192.0.2.1:9443"); webhook && bytes.Count(steps, reached) != 2 || !webhook && bytes.Contains(steps, reached) {
