@@ -29,12 +29,12 @@ func (i Invalid) String() string {
 const maxInvalid = 1000
 
 // Check returns the objects on the server that do not fit d: those that the server would no
-// longer accept when they are written, and those that would lose a member. It lists all
-// objects in pages, in the version that d stores, or, if the server does not serve that
-// yet, in another version of d. It returns at most 1000 objects, and none if the server
-// does not have the definition yet. Check does not evaluate CEL rules and conversions by a
-// webhook. The formats of strings that it evaluates are byte, cidr, date, date-time,
-// duration, ipv4, ipv6 and uuid.
+// longer create, and those that would lose a member. Servers may accept updates that do not
+// change an invalid member. Check lists all objects in pages, in the version that d stores, or,
+// if the server does not serve that yet, in another version of d. It returns at most 1000
+// objects, and none if the server does not have the definition yet. Check does not evaluate CEL
+// rules and conversions by a webhook. The formats of strings that it evaluates are byte, cidr,
+// date, date-time, duration, ipv4, ipv6 and uuid.
 func Check(ctx context.Context, c *client.Client, d *Definition) ([]Invalid, error) {
 	old, err := d.stored(ctx, c)
 	if errors.Is(err, kube.ErrNotFound) {
