@@ -38,6 +38,8 @@ type Children[C, T kube.Object] struct {
 	mu      sync.Mutex
 	applied map[kube.Key]applied
 	foreign map[kube.Key][]kube.Key // owners that wait for a child of others to change
+
+	contests map[kube.Key]contest
 }
 
 // applied is the last state of a child that is known to be as it was applied.
@@ -53,13 +55,16 @@ func Owns[C cache.Owned[R], R any, T kube.Object](owner *Objects[T], r kube.Reso
 	s := &Children[C, T]{
 		Informer: Watch[C](owner.op, r), Resource: r, owner: owner,
 		refs:    func(c C) []kube.OwnerReference { return toOurs(c.GetOwnerReferences()) },
-		applied: map[kube.Key]applied{}, foreign: map[kube.Key][]kube.Key{},
+		applied: map[kube.Key]applied{}, foreign: map[kube.Key][]kube.Key{}, contests: map[kube.Key]contest{},
 	}
 	s.owned = cache.ByOwner(s.Store())
 	s.Handle(func(d cache.Delta[C]) {
 		if d.Type == watch.Deleted || d.Inferred { // a restored server counts the generations again
 			s.mu.Lock()
 			delete(s.applied, d.Key)
+			if d.Type == watch.Deleted {
+				delete(s.contests, d.Key)
+			}
 			s.mu.Unlock()
 		}
 	})
@@ -93,6 +98,9 @@ func (s *Children[C, T]) waiting(c C) []kube.Key {
 // no request is sent. Apply detects a change by the generation and the metadata, so C need not have
 // the desired members. For resources without generations it compares the resourceVersion: then a
 // change of the status, too, leads to a request, which changes nothing.
+//
+// If others change the child back again and again, within seconds, the next run of owner begins
+// after a pause, which grows to 5 s.
 func (s *Children[C, T]) Apply(ctx context.Context, owner T, desired any) (C, error) {
 	return s.apply(ctx, owner, desired, false)
 }
@@ -128,7 +136,8 @@ func (s *Children[C, T]) apply(ctx context.Context, owner T, desired any, once b
 	if err != nil || once || meta.DeletionTimestamp != nil {
 		return was, err
 	}
-	if s.last(k) == (applied{want, s.state(meta), false}) {
+	last := s.last(k)
+	if last == (applied{want, s.state(meta), false}) {
 		return was, nil
 	}
 	now := was
@@ -138,8 +147,11 @@ func (s *Children[C, T]) apply(ctx context.Context, owner T, desired any, once b
 		return err
 	})
 	outcome := "updated"
-	if err == nil && now.GetResourceVersion() == was.GetResourceVersion() {
+	switch {
+	case err == nil && now.GetResourceVersion() == was.GetResourceVersion():
 		outcome = ""
+	case err == nil && last.want == want:
+		s.contested(owner, k, now)
 	}
 	return now, s.keep(owner, k, want, now, outcome, err)
 }

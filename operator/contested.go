@@ -1,0 +1,52 @@
+package operator
+
+import (
+	"context"
+	"time"
+
+	"github.com/listwatch/listwatch/kube"
+)
+
+// contest is how often in a row others have changed a child back.
+type contest struct {
+	times int
+	last  time.Time
+}
+
+// longest is the longest pause of an owner whose child is contested. After twice this time
+// without a change by others the child no longer is.
+const longest = 5 * time.Second
+
+// contested delays the next run of owner if others change the child k back again and again:
+// two programs with different desired states would write it without a pause.
+func (s *Children[C, T]) contested(owner T, k kube.Key, now C) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.contests[k]
+	if time.Since(c.last) > 2*longest {
+		c.times = 0
+	}
+	c.times++
+	c.last = time.Now()
+	s.contests[k] = c
+	if c.times > 5 {
+		s.owner.Controller.Await(kube.KeyOf(owner), pause(min(longest, 10*time.Millisecond<<min(c.times-5, 10))), now)
+	}
+}
+
+// pause is a [controller.Awaiter] that only takes its time.
+type pause time.Duration
+
+func (p pause) Name() string { return "pause" }
+
+func (p pause) Await(ctx context.Context, _ kube.Object) error {
+	t := time.NewTimer(time.Duration(p))
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+func (p pause) AwaitDeleted(ctx context.Context, o kube.Object) error { return p.Await(ctx, o) }

@@ -1,0 +1,47 @@
+package operator_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Two programs with different desired states would write one child at full speed.
+func TestContestedChild(t *testing.T) {
+	run(t, func(w *world) {
+		w.work = func(ctx context.Context, s shop) error {
+			_, err := w.budgets.Apply(ctx, s, map[string]any{"spec": map[string]any{"minAvailable": len(s.Spec.Maps)}})
+			return err
+		}
+		defer w.operate()()
+		w.create(func(s *shop) { s.Spec.Maps = []string{"a"} })
+		changeBack := func() {
+			if _, err := client.Of[kube.Partial](w.client, budgets).Patch(w.Context(), x, client.MergePatch, `{"spec":{"minAvailable":7}}`); err != nil {
+				w.Fatal(err)
+			}
+		}
+		w.ForgetRequests()
+		for range 600 {
+			if strings.Contains(w.get(budgets), `"minAvailable":1`) {
+				changeBack()
+			}
+			<-time.After(100 * time.Millisecond)
+		}
+		if n := len(w.writes()); n < 15 || n > 30 {
+			t.Errorf("%d writes in a minute in which somebody always changes the child back, want 15 to 30", n)
+		}
+		<-time.After(6 * time.Second)
+		w.has(budgets, `"minAvailable":1`)
+
+		<-time.After(20 * time.Second)
+		for range 4 { // as a person does
+			changeBack()
+			<-time.After(500 * time.Millisecond)
+			w.has(budgets, `"minAvailable":1`)
+		}
+	})
+}
