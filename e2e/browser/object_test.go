@@ -312,6 +312,9 @@ func TestTwoObjectsOfOneName(t *testing.T) {
 	p.press("j", "Enter", "2")
 	p.shows("#object .story", "Created")
 	p.until("document.querySelector('tr.row[aria-selected=true]')")
+	var then int64
+	p.js("Date.now()", &then)
+	p.until(fmt.Sprintf("Date.now() > %d", then+10))
 	w.delete("web")
 	p.shows("#object .sub", "deleted")
 	w.pod("web", "Running", 0)
@@ -325,5 +328,11 @@ func TestTwoObjectsOfOneName(t *testing.T) {
 	p.shows("#object .story", "Created again")
 	p.until("document.querySelector('tr.row[aria-selected=true]').innerText.includes('Running')")
 	p.shot("namesakes")
+	p.js(fmt.Sprintf("location.hash += '&at=%d', 1", then), nil)
+	p.press("1")
+	p.shows("#object", "It did not exist at this moment")
+	p.shows("#object .story", "existed at this moment")
+	p.js("document.querySelector('#filter').focus(), document.querySelector('#filter').value = 'nothing', history.back(), 1", nil)
+	p.until("document.querySelector('#filter').value === ''")
 	p.sound()
 }

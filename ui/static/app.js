@@ -30,7 +30,7 @@ const past = () => !!view.at || state?.mode === "recording";
 
 const list = new List({ now, open, sort: key => go({ sort: key === "name" ? "" : key }), namespaced: () => type()?.namespaced !== false, since: () => type()?.since || 0, wish, empty: w => nothing(w, type(), view, actions), gap: gapText });
 const object = new Sheet({ now, go, href, type: t => types.get(t), from: () => state?.from, follow: () => state?.follow !== false && !past() });
-const time = new Time({ now, live: () => status.state === "live" && type()?.state !== "stale" && !stale().length, at: () => view.at, go: at => go({ at }), state: () => state, types: () => [...types.values()], type: () => view.type === ACTIVITY ? "" : view.type });
+const time = new Time({ now, live: () => status.state === "live" && type()?.state !== "stale" && !stale().length, at: () => view.at, go: at => go({ at }), state: () => state, types: () => [...types.values()], type: () => view.type === ACTIVITY ? "" : view.type, all: () => !view.ns?.length });
 const changes = new Changes({ now, href, view: () => view, state: () => state, types: () => [...types.values()], clear: () => actions.clear() });
 
 const actions = { clear: () => go({ filter: "" }), everywhere: () => go({ ns: [] }), namespace: namespaces };
@@ -424,12 +424,12 @@ function health() {
 	const rows = [...types.values()].filter(t => t.state !== "idle").sort((a, b) => title(a).localeCompare(title(b))).map(t => {
 		const c = totals[t.type] || [0, 0, 0];
 		return h("tr", {}, h("td", {}, h("b", {}, title(t)), h("div", { class: t.state === "live" ? "quiet" : "bad", dir: "auto" }, t.reason || t.state)),
-			h("td", {}, t.heard ? ago(t0 - t.heard) + " ago" : ""), h("td", { "data-totals": t.type }, c.map(number).join(" / ")),
+			h("td", {}, t.since ? clock(t.since) : ""), h("td", {}, t.heard ? ago(t0 - t.heard) + " ago" : ""), h("td", { "data-totals": t.type }, c.map(number).join(" / ")),
 			h("td", {}, [t.relists && plural(t.relists, "relist"), t.gaps && plural(t.gaps, "gap"), t.undecodable && `${number(t.undecodable)} undecodable`].filter(Boolean).join(", ") || "none"));
 	});
 	dialog("Connection", h("p", {}, status.state === "live" ? "The page is connected to listwatch." : `The page is not connected: ${status.error || status.state}`, state ? ` Position ${state.epoch}.${state.pos}.` : ""),
 		(state?.warnings || []).map(w => h("p", { class: "note", dir: "auto" }, w)),
-		rows.length ? h("table", { class: "facts" }, h("thead", {}, h("tr", {}, ["Type", "Heard", "Added / changed / deleted", "Relists, gaps"].map(x => h("th", { scope: "col" }, x)))), h("tbody", {}, rows)) : h("p", { class: "quiet" }, "No type is watched."),
+		rows.length ? h("table", { class: "facts" }, h("thead", {}, h("tr", {}, ["Type", "Watched since", "Heard", "Added / changed / deleted", "Relists, gaps"].map(x => h("th", { scope: "col" }, x)))), h("tbody", {}, rows)) : h("p", { class: "quiet" }, "No type is watched."),
 		h("p", {}, button("End this session", async () => { await link.logout().catch(() => {}); location.hash = ""; location.reload(); })));
 }
 
@@ -516,7 +516,7 @@ function menu(on) {
 
 function listen() {
 	addEventListener("hashchange", () => { if (location.hash.includes("token=")) location.reload(); else apply(); });
-	addEventListener("popstate", apply);
+	addEventListener("popstate", () => { clearTimeout(listen.typing); $("filter").value = parse().filter; apply(); });
 	addEventListener("keydown", keys);
 	$("find").addEventListener("submit", e => { e.preventDefault(); clearTimeout(listen.typing); refusedFilter = null; go({ filter: $("filter").value.trim() }); list.box.focus(); });
 	$("filter").addEventListener("input", () => {

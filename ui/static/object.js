@@ -214,7 +214,10 @@ export class Sheet {
 		if (!d) return h("div", { class: "loading" }, h("div", { class: "progress" }, h("span")), h("p", { class: "quiet" }, "Loading"));
 		if (!d.failed) return f(d);
 		const e = d.failed;
-		if (e.reason === "notfound" || e.status === 404) return sheet("gap", this.at ? "It did not exist at this moment" : "It does not exist", [e.message]);
+		if (e.reason === "notfound" || e.status === 404) {
+			const then = this.at && (this.data.history?.uids || []).find(x => x.uid !== this.of.uid && x.from <= this.at && x.to > this.at);
+			return [sheet("gap", this.at ? "It did not exist at this moment" : "It does not exist", [e.message]), then ? h("ol", { class: "story" }, this.namesake(then, false)) : null];
+		}
 		if (e.status === 410) return sheet("gap", "This is not kept", [e.message]);
 		if (e.status === 403) return sheet("forbidden", "You may not see " + what, [e.message]);
 		return sheet("error", what + " cannot be shown", [e.message], button("Try again", () => { this.forget(name); this.load(); this.draw(); }));
@@ -254,7 +257,7 @@ export class Sheet {
 			const items = [...states.map(x => [x.at || x.to, this.state(x, true)])];
 			for (const e of this.data.events?.events || []) items.push([e.at % 1000 ? e.at : e.at + 999, this.event(e)]); // of whole seconds: what led to one comes before it
 			const own = (d.uids || []).findIndex(x => x.uid === (this.data.object?.uid || this.of.uid)); // the oldest is the first
-			(d.uids || []).forEach((x, i) => i !== own && (!this.at || x.from <= this.at) && items.push([i > own ? Math.max(x.from, d.uids[own]?.to || 0) : x.to, this.namesake(x, i > own)]));
+			(d.uids || []).forEach((x, i) => i !== own && (!this.at || x.from <= this.at) && items.push([i > own ? Math.max(x.from, d.uids[own]?.to || 0) + 1 : x.to, this.namesake(x, i > own)]));
 			items.sort((a, b) => b[0] - a[0]);
 			const since = this.hooks.type(this.of.type)?.since || 0, from = Math.max(d.from || this.hooks.from() || 0, since);
 			if (this.at && !items.length) return since > this.at ? sheet("gap", "Not known at this moment", [["Its type was not watched before ", when(since, this.hooks.now()), "."]]) : this.absent() || sheet("gap", "No state at this moment is kept", []);
@@ -274,7 +277,7 @@ export class Sheet {
 	// namesake is another object that has the name, later, or had it before.
 	namesake(x, later) {
 		const o = { ...this.of, uid: x.uid };
-		return h("li", { class: "begin" }, h("p", {}, h("a", { href: this.hooks.href({ object: o, tab: "history" }) }, "Another object of this name"), later ? ` was created at ${clock(x.from)}` : ` was deleted at ${clock(x.to)}`));
+		return h("li", { class: "begin" }, h("p", {}, h("a", { href: this.hooks.href({ object: o, tab: "history" }) }, "Another object of this name"), later ? ` was created at ${clock(x.from)}` : this.at && x.to > this.at ? " existed at this moment" : ` was deleted at ${clock(x.to)}`));
 	}
 
 	state(x, tools) {
@@ -289,7 +292,7 @@ export class Sheet {
 			h("div", { class: "head-line" }, h("b", { dir: "auto" }, title), tools ? h("span", { class: "pick" },
 				h("button", { type: "button", "data-focus": "v" + x.pos, onclick: () => this.hooks.go({ tab: "yaml", pos: x.pos }) }, "YAML"),
 				h("button", { type: "button", "data-focus": "c" + x.pos, "aria-pressed": String(picked), onclick: () => this.pick(x.pos) }, picked ? "chosen" : "compare")) : null),
-			h("time", { datetime: new Date(x.at).toISOString(), title: new Date(x.at).toISOString() }, clock(x.at)), h("time", {}, x.by ? ` by ${x.by}` : "", x.inferred ? ", found by comparing after a gap" : "", Math.abs(now - x.at) < 3600e3 ? `, ${ago(Math.abs(now - x.at))} ${this.at && x.at > now ? "later" : "ago"}` : ""),
+			h("time", { datetime: new Date(x.at).toISOString(), title: new Date(x.at).toISOString() }, clock(x.at)), h("time", {}, x.by ? x.first ? `, last written by ${x.by} before` : ` by ${x.by}` : "", x.inferred ? ", found by comparing after a gap" : "", Math.abs(now - x.at) < 3600e3 ? `, ${ago(Math.abs(now - x.at))} ${this.at && x.at > now ? "later" : "ago"}` : ""),
 			x.changes?.length ? h("pre", { dir: "ltr" }, differences(x.changes), x.more ? h("span", { class: "c" }, `\nand ${number(x.more) + " more"}`) : "") : null);
 	}
 

@@ -15,7 +15,7 @@ const DAY = 86400e3, STEPS = [1e3, 2e3, 5e3, 10e3, 30e3, 60e3, 120e3, 300e3, 600
 export const watched = (types, at) => types.filter(t => at ? t.since && t.since <= at : ["live", "stale", "loading", "error"].includes(t.state));
 
 // Time draws the bar. hooks: now(), at() (0 = live), go(ms), state() of the server, types(), type() that is
-// shown, "" for all.
+// shown, "" for all, all() namespaces are shown.
 export class Time {
 	constructor(hooks) {
 		this.hooks = hooks;
@@ -190,7 +190,7 @@ export class Time {
 		const at = this.hooks.at(), now = this.end(), st = this.hooks.state(), rec = st?.mode === "recording";
 		const seen = watched(this.hooks.types(), at).filter(t => t.type !== LEASES);
 		this.span.title = "Change the range (+ and -)" + (rec ? "" : ".\nChanges without Leases of: " + seen.map(t => `${t.type} since ${clock(t.since)}`).join(", "));
-		text(this.span, rec ? "a recording of " + ago(st.to - st.from) : this.failed ? "not known: " + this.failed : plural(seen.length, "watched type") + ", " + { 300000: "5 minutes", 900000: "15 minutes", 3600000: "an hour", 21600000: "6 hours", 86400000: "a day" }[this.reach] || ago(this.reach));
+		text(this.span, rec ? "a recording of " + ago(st.to - st.from) : this.failed ? "not known: " + this.failed : plural(seen.length, "watched type") + (this.hooks.all() ? ", " : ", all namespaces, ") + { 300000: "5 minutes", 900000: "15 minutes", 3600000: "an hour", 21600000: "6 hours", 86400000: "a day" }[this.reach] || ago(this.reach));
 		const live = $("live");
 		text(live, at ? (rec ? "to the end" : "to live") : rec ? "the end" : this.hooks.live() ? "live" : "not live");
 		live.classList.toggle("live", !at && !rec && this.hooks.live());
