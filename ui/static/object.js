@@ -132,9 +132,11 @@ export class Sheet {
 		this.ask("tree", "api/tree", this.query());
 	}
 
-	// tick is called once a second. Ages go on, unless somebody selects text.
+	// tick is called once a second. Ages go on, unless somebody selects text; a history, which
+	// may be long, is drawn every ten seconds.
 	tick() {
-		if (this.of && !["yaml", "logs"].includes(this.tab) && !this.at && getSelection().isCollapsed) this.draw();
+		this.seconds = (this.seconds || 0) + 1;
+		if (this.of && (this.tab !== "history" || this.seconds % 10 === 0) && !["yaml", "logs"].includes(this.tab) && !this.at && getSelection().isCollapsed) this.draw();
 	}
 
 	frame() {
