@@ -42,7 +42,7 @@ type param struct {
 type kind int
 
 const (
-	number   kind = iota // 0 to maxFaultNumber
+	number   kind = iota // 0 to maxNumber
 	duration             // 0 to a day, as Go writes it; some may be negative
 	text
 	code // of HTTP
@@ -110,11 +110,20 @@ func down(d apitest.Door) func(args) http.HandlerFunc {
 	return timed(func(t time.Duration) http.HandlerFunc { return Down(d, t) })
 }
 
+// What many actions take.
+var (
+	span   = []param{{"DURATION", duration, false}}
+	status = []param{{"CODE", code, false}, {"REASON", text, true}, {"MESSAGE", text, true}}
+)
+
+func n(name string) []param { return []param{{name, number, false}} }
+
 // actions is the table, in the order of the help.
 func actions() []action {
-	n := func(name string) []param { return []param{{name, number, false}} }
-	span := []param{{"DURATION", duration, false}}
-	status := []param{{"CODE", code, false}, {"REASON", text, true}, {"MESSAGE", text, true}}
+	return slices.Concat(ofConnections(), ofResponses(), ofLists(), ofEvents())
+}
+
+func ofConnections() []action {
 	return []action{
 		{"reset", nil, anywhere, "resets the connection (TCP RST)", plain(Reset)},
 		{"close", nil, anywhere, "closes the connection where more is due; on HTTP/2 RST_STREAM", plain(Hangup)},
@@ -135,7 +144,11 @@ func actions() []action {
 		{"restore", n("REVISIONS"), anywhere, "restores the state of so many revisions ago, as from a backup of etcd", counted(Restore)},
 		{"forget", nil, anywhere, "forgets the history up to now, and goes on", plain(Forget)},
 		{"recreate", nil, anywhere, "deletes the first object and creates it again, and continues", plain(Recreate)},
+	}
+}
 
+func ofResponses() []action {
+	return []action{
 		{"status", status, whole, "answers with this Status", func(a args) http.HandlerFunc { return Answer(statusOf(a)) }},
 		{"throttle", []param{{"RETRY-AFTER", text, true}}, whole, "answers 429, with this Retry-After as it stands", worded(Throttle)},
 		{"throttle-until", span, whole, "answers 429, with a Retry-After that is a date", timed(ThrottleUntil)},
@@ -150,7 +163,11 @@ func actions() []action {
 		{"extra-last-chunk", nil, whole, "sends the last chunk twice", plain(ExtraLastChunk)},
 		{"truncate", n("BYTES"), notWatches, "sends so many bytes under the Content-Length of all", counted(Truncate)},
 		{"truncated-gzip", nil, notWatches, "sends half of the compressed answer", plain(TruncatedGzip)},
+	}
+}
 
+func ofLists() []action {
+	return []action{
 		{"metadata-last", nil, notWatches, "puts the metadata of a list after its items", plain(MetadataLast)},
 		{"empty-page", nil, notWatches, "sends a page without items but with a token", plain(EmptyPage)},
 		{"stale", []param{{"REVISION", decimal, false}}, notWatches, "lists as of this revision",
@@ -165,7 +182,11 @@ func actions() []action {
 		{"ignore-shard", nil, anywhere, "ignores shardSelector from now on, as with its feature gate off", plain(IgnoreShard)},
 		{"reject-shard", nil, whole, "answers 500, as to a shardSelector that cannot be parsed", plain(RejectShard)},
 		{"no-mark", nil, whole, "leaves out the bookmark that ends the initial events", plain(NoInitialEventsEnd)},
+	}
+}
 
+func ofEvents() []action {
+	return []action{
 		{"end", nil, streams, "ends the watch in good order", plain(EndStream)},
 		{"error", status, streams, "sends an ERROR event and ends the watch", func(a args) http.HandlerFunc { return ErrorEvent(statusOf(a)) }},
 		{"cut", n("BYTES"), streams, "sends so many bytes of the next event and closes the connection", counted(CutEvent)},
