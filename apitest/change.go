@@ -135,7 +135,8 @@ func (c *change) finish(old, o *object.Object) (*object.Object, *kube.Status) {
 	return o, hooks.validate(old, o)
 }
 
-// applySchema applies the schema. It decodes o once for all steps.
+// applySchema applies the schema of a definition, or defaults and validation of a built-in type
+// (assign). It decodes o once for all steps.
 func (c *change) applySchema(old, o *object.Object) *kube.Status {
 	info := c.target.info
 	tracked := c.tracks() && !c.noted

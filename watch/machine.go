@@ -14,7 +14,7 @@ import (
 
 // This file is the protocol, without I/O, clock or goroutine:
 //
-//	         +-------------------- 410, 404, ... -------------------+
+//	         +----------------------- 410, ... ---------------------+
 //	         v                                                      |
 //	  list or stream  --SYNCED-->  watch  --end, cut, 429, ...-->  watch
 //	                                 ^  |
