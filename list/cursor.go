@@ -14,21 +14,20 @@ import (
 // Options set how a collection is listed. The zero value lists the current state of all
 // objects that the collection selects, in pages of 500.
 type Options struct {
-	// Shard, if set, is the part of the collection to list. It is sent as shardSelector
-	// (KEP-5866, feature gate ShardedListAndWatch), or omitted if the server refuses
-	// it. Other servers ignore it and send all objects; a Lister drops the others
-	// before it decodes them.
+	// Shard, if set, is the part of the collection to list. It is sent as shardSelector (KEP-5866,
+	// feature gate ShardedListAndWatch), unless the server refuses that. A server without the
+	// feature sends all objects; a Lister drops those outside of Shard before it decodes them.
 	Shard kube.Shard
 
 	// Limit is the page size; 0 = 500, negative = one page.
 	Limit int
 
-	// Revision and Match request another state than the current one. See
+	// Revision and Match request a state other than the current one. See
 	// https://kubernetes.io/docs/reference/using-api/api-concepts/#semantics-for-get-and-list.
 	Revision kube.Revision
 	Match    Match
 
-	// MaxItem limits an object in bytes; 0 = codec.DefaultMaxFrame.
+	// MaxItem limits the size of an object, in bytes; 0 = codec.DefaultMaxFrame.
 	MaxItem int
 
 	// Progress, if set, is called after each page.
@@ -123,18 +122,18 @@ func (c *Cursor) Query(o Options) url.Values {
 	return q
 }
 
-// MayRefuseShard reports whether err, of a request with a shardSelector, can be the
-// server's response to that parameter: 400, or 500, which kube-apiserver sends if it
-// cannot parse it. The same request without the parameter shows the cause.
+// MayRefuseShard reports whether err can mean that the server refuses the shardSelector of a
+// request: err is a 400, or a 500, which kube-apiserver sends for a selector that it cannot parse.
+// To find out, send the request without the selector.
 func MayRefuseShard(err error) bool {
 	var st *kube.Status
 	return errors.As(err, &st) && (st.Code == http.StatusInternalServerError || errors.Is(err, kube.ErrInvalid))
 }
 
 // Page takes the metadata of a page of items objects that was read to its end, and
-// reports whether more pages follow. After an error the list can only be begun again, with
-// another Cursor: its pages do not end (ErrEndless), or one has no resourceVersion, unlike
-// the first, and is not known to be a page of this list.
+// reports whether more pages follow. It fails if the pages do not end (ErrEndless), or if this
+// page may be of another list, because it has no resourceVersion, unlike the first. Then begin
+// again, with another Cursor.
 func (c *Cursor) Page(m codec.ListMeta, items int) (more bool, err error) {
 	if c.revision == "" {
 		c.revision = kube.Revision(m.ResourceVersion)
@@ -171,11 +170,10 @@ func (c *Cursor) First() bool { return c.token == "" }
 // first page.
 func (c *Cursor) Revision() kube.Revision { return c.revision }
 
-// Expired takes the error of a request and reports whether the list's snapshot has
-// expired, which the cursor handles: it continues at its position, with the token of
-// the response, or else begins again, in one page. If a token expires before it
-// returned a page, it is not replaced by another one, and a list in one page does not
-// begin again. See KEP-365.
+// Expired takes the error of a request. If it means that the list's snapshot has expired, the
+// cursor continues at its position with the token of the response (resumed), or without one begins
+// again, in one page (restarted). It does not resume twice without a page in between, nor restart
+// a list in one page. See KEP-365.
 func (c *Cursor) Expired(err error) (resumed, restarted bool) {
 	if !errors.Is(err, kube.ErrGone) || c.First() {
 		return false, false
