@@ -8,22 +8,22 @@
 //	})
 //
 // The leader renews the Lease every 2 seconds, and releases it when its work has ended;
-// another replica then leads within 2 seconds. If renewals fail for 10 seconds, counted
-// from the sending of the last successful one, the context of the work is cancelled. A
-// replica takes the Lease 15 seconds after it last changed, measured by the replica's own
-// clock. Clocks of other machines and the times in the Lease are never used. So there are
-// never two leaders at a time, provided that the work ends within 5 seconds of its context
-// and that clocks run at about the same speed.
+// another replica then leads within 2 seconds. If renewals fail for 10 seconds, counted from the
+// sending of the last successful renewal, the context of the work is cancelled. Another replica
+// takes the Lease 15 seconds after the Lease last changed, measured by the replica's own clock.
+// Clocks of other machines and the times in the Lease are never used. So there are never two
+// leaders at a time, provided that the work ends within 5 seconds of its context and that clocks
+// run at about the same speed.
 //
 // A process that is frozen, for instance in a paused virtual machine, cannot notice that
 // its leadership has ended. For that case there is the [Token]: with it, the system that
 // the leaders write to can refuse the writes of an earlier leader.
 //
-// If the server was restored to a state in which the Lease was released, the leader of the
-// lost history may not have noticed. A replica that has seen this leader in the Lease waits,
-// as for a Lease that is not renewed. A replica that starts after the restore has not seen
-// it, and leads at once. The same holds for the slots of a Ring.
+// If the server is restored to a state in which nobody holds the Lease, a leader from before the
+// restore may still work. A replica that has seen this leader in the Lease waits, as for a Lease
+// that is not renewed. A replica that starts after the restore has not seen the leader, and leads
+// at once. The same holds for the slots of a Ring.
 //
-// A [Ring] divides objects among replicas instead: the hash of its UID assigns each object
+// A [Ring] divides objects among replicas instead: the hash of an object's UID assigns the object
 // to one of 256 slots, and each slot has at most one owner at a time.
 package lease

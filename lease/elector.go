@@ -14,8 +14,8 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// ErrLost means that the leadership ended before the work: the Lease was not renewed in
-// time, or another replica took it.
+// ErrLost means that the leadership ended before lead returned: the Lease was not renewed in time,
+// or another replica took it.
 var ErrLost = errors.New("the lease is lost")
 
 // Elector is one replica in the election of a leader. Its methods are safe for concurrent
@@ -79,16 +79,14 @@ func (e *Elector) SetLogger(l *slog.Logger) {
 // then return within Duration minus RenewDeadline, because another replica may lead after
 // that. If lead panics, the Lease is not released but expires.
 //
-// Run returns the result of lead. If the leadership was lost first, it returns [ErrLost]
-// with the reason, and with the error of lead if that is another one. If it never led, it
-// returns the cause of ctx. It retries when the server cannot be reached; see
-// [Options.Trace].
+// Run returns the result of lead. If the leadership was lost first, it returns [ErrLost] with the
+// reason, joined with the error of lead if that differs. If this replica never led, Run returns
+// the cause of ctx. Run retries when the server cannot be reached; see [Options.Trace].
 //
-// If the Lease does not exist, Run creates it and waits before it takes it: for Duration, or
-// for the duration of the Lease that it last saw, if that is longer, because the Lease may
-// have been deleted while its leader was cut off; see [Options.TakeMissing]. Run never
-// deletes a Lease. A leader loses the leadership if its Lease is deleted, or edited to have
-// another holder or none.
+// If the Lease does not exist, Run creates it, but takes it only after Duration, or after the
+// duration in the Lease that it last saw, if that is longer: the Lease may have been deleted while
+// its leader was cut off. See [Options.TakeMissing]. Run never deletes a Lease. A leader loses the
+// leadership if its Lease is deleted, or edited to have another holder or none.
 func (e *Elector) Run(ctx context.Context, lead func(ctx context.Context, t Token) error) error {
 	if lead == nil {
 		return fmt.Errorf("lease %s: the function that leads is nil", e.key)
@@ -183,18 +181,18 @@ func (e *Elector) release(ctx context.Context, h *hold, look bool) {
 // Identity returns the name of this replica in the Lease.
 func (e *Elector) Identity() string { return e.options.Identity }
 
-// Leader returns the identity that was last seen in the Lease; empty = none. It is for
-// people: the holder may have changed since.
+// Leader returns the holder that was last seen in the Lease; empty = none. It is for people, not
+// for decisions: the holder may have changed since.
 func (e *Elector) Leader() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.leader
 }
 
-// IsLeader reports whether lead runs and no other replica can lead, by the monotonic and
-// the wall clock. After a suspend of the machine it returns false at once, but the context
-// of lead is cancelled only when the next renewal finds another holder, up to RetryPeriod
-// and one request later. The [Token] protects writes in that time.
+// IsLeader reports whether lead runs and, by the monotonic and the wall clock, no other replica
+// can lead. After the machine was suspended, it returns false at once, but the context of lead is
+// cancelled only when the next renewal finds another holder, up to RetryPeriod and one request
+// later. In that time the [Token] protects writes.
 func (e *Elector) IsLeader() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -17,29 +17,28 @@ type Options struct {
 	// Default: the host name, "_" and a random text.
 	Identity string
 
-	// Duration is the time after the leader's last renewal until another replica may
-	// take the Lease, in whole seconds. The first leader ever waits as long; see
+	// Duration is the time from the leader's last renewal until another replica may take the
+	// Lease, in whole seconds. The first leader of a new Lease waits that long too; see
 	// [Elector.Run]. Default 15 s.
 	Duration time.Duration
 
-	// RenewDeadline is the time after its last renewal until the leader stops. The
-	// rest of Duration is the time for its work to end. One request may take half of
-	// RenewDeadline. Default: two thirds of Duration.
+	// RenewDeadline is the time from the leader's last renewal until the leader stops. The rest of
+	// Duration is for its work to end. One request may take half of RenewDeadline. Default: two
+	// thirds of Duration.
 	RenewDeadline time.Duration
 
 	// RetryPeriod is the time between renewals. The other replicas read the Lease
 	// every 0.5 to 0.9 RetryPeriods, at random, so that one of them leads within
 	// RetryPeriod of a release; after a failed request they wait 1 to 2.2
-	// RetryPeriods. Default: a fifth of RenewDeadline, which must be more than 1.2
-	// RetryPeriods.
+	// RetryPeriods. RenewDeadline must be more than 1.2 RetryPeriods. Default: a fifth of
+	// RenewDeadline.
 	RetryPeriod time.Duration
 
-	// TakeMissing takes a Lease that does not exist at once instead of after
-	// Duration. It risks two leaders at a time: if somebody deletes the Lease while
-	// the leader cannot reach the server, that leader works until its RenewDeadline,
-	// and a replica that starts in that time leads too. A replica that has seen the
-	// Lease before still waits. Set it for tests, or where only administrators can
-	// delete Leases. Default: wait.
+	// TakeMissing takes a missing Lease at once instead of after Duration. This risks two leaders
+	// at a time: if somebody deletes the Lease while the leader cannot reach the server, that
+	// leader works until its RenewDeadline, and a replica that starts in that time leads too. A
+	// replica that has seen the Lease before still waits. Set it for tests, or where only
+	// administrators can delete Leases. Default: wait.
 	TakeMissing bool
 
 	// Labels are added to the Lease by the replica that takes it.
@@ -55,8 +54,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Trace is a set of hooks; each may be nil. They are called one at a time and must not
-// block, because a renewal may wait for them.
+// Trace is a set of hooks; each may be nil. The hooks are called one at a time and must not block,
+// because a renewal may wait for them.
 type Trace struct {
 	// Leader is called when another holder is seen in the Lease; "" = none. A Ring does not
 	// call it.

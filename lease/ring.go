@@ -15,17 +15,16 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Ring divides objects among replicas, its members. The hash of its UID assigns each object
-// to one of 256 slots. A slot has at most one owner at a time, and members claim slots that
-// have none.
+// Ring divides objects among replicas, its members. The hash of an object's UID assigns the object
+// to one of 256 slots. A slot has at most one owner at a time. Members claim free slots.
 //
-// Each member renews a Lease of its own. Another Lease, that of the ring's key, holds the
-// table of the slots' owners. A member writes the table only if it has not changed since the
-// member read it. An owner releases a slot after its work on the slot has ended. A member
-// that could not renew its Lease and read the table for RenewDeadline loses its slots and
-// stops. If its Lease has not changed for Duration, other members take the slots. As with an
-// [Elector], each process uses only its own clock. A process that was frozen may write after
-// it has lost its slots: [Share.Token] protects against that.
+// Each member renews a Lease of its own. One more Lease, named by the key of the ring, holds the
+// table of the slots' owners. A member writes the table only if the table has not changed since
+// the member read it. An owner releases a slot after its work on the slot has ended. A member that
+// could not both renew its Lease and read the table for RenewDeadline loses its slots and stops.
+// When its Lease has not changed for Duration, other members take the slots. As with an [Elector],
+// each process uses only its own clock. A process that was frozen may write after it has lost its
+// slots: [Share.Token] protects against that.
 type Ring struct {
 	client  *client.Client
 	key     kube.Key
@@ -66,9 +65,8 @@ func NewRing(c *client.Client, k kube.Key, o Options) (*Ring, error) {
 // Then this process cannot claim slots.
 func (r *Ring) Ready() error { return r.report.Ready() }
 
-// Check is for a liveness probe: it fails if apply still runs although other members may
-// own slots that it works on, because it did not return in time. The process should then
-// be killed.
+// Check is for a liveness probe: it fails if apply still runs although other members may own slots
+// that it works on, because apply did not return in time. The process should then be killed.
 func (r *Ring) Check() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

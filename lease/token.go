@@ -5,16 +5,16 @@ import "github.com/listwatch/listwatch/kube"
 // Token identifies one leadership of a Lease: a fencing token.
 //
 // Revision is larger for each later leadership, also if the Lease was deleted and created
-// again, because it counts the writes of the whole server. Only the restore of a server
-// from a backup sets it back, with everything else. Transitions grows by one with each
-// leader, as client-go counts; it may restart after the Lease was deleted.
+// again, because it counts the writes of the whole server. Only a restore of the server from a
+// backup sets Revision back, with everything else. Transitions grows by one with each leader, as
+// client-go counts; it may restart after the Lease was deleted.
 //
 // A leader that was frozen does not know that another replica leads, and continues until
-// it reads its clock. To prevent damage, the system that it writes to must compare tokens:
-// store Revision beside the data, for instance in an annotation, and write only if the
-// stored one is not newer, in one step. [client.Collection.Edit] is such a step, because
-// its write is refused if the object was changed after it was read. Systems outside of
-// Kubernetes need a comparison of their own.
+// it reads its clock. To prevent damage, the system that the leader writes to must compare tokens:
+// store Revision beside the data, for instance in an annotation, and, atomically, write only if
+// the stored Revision is not larger. [client.Collection.Edit] is atomic: its write is refused if
+// the object was changed after the read. Systems outside of Kubernetes need a comparison of their
+// own.
 type Token struct {
 	Lease       kube.Key
 	UID         string        // of the Lease
