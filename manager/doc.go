@@ -6,7 +6,7 @@
 //	m.AddLed(ctl)
 //	err := m.Run(ctx)
 //
-// The informers of all replicas are filled, so that a new leader begins at once; the
-// controllers run on the leader. When the Manager stops, it first stops the
-// controllers, then releases the lease, then stops the caches and finally the listener.
+// Informers run on all replicas, so that a new leader begins at once; controllers run on the
+// leader only. When the Manager stops, it first stops the controllers, then releases the lease,
+// then stops the informers, and finally the listener.
 package manager

@@ -14,21 +14,20 @@ import (
 )
 
 // Runner is a part of a Manager: an informer, a group of them, a controller, a recorder
-// of events. Run returns when ctx has ended and all its goroutines have.
+// of events. Run returns when ctx and all goroutines of the part have ended.
 type Runner interface {
 	Run(ctx context.Context) error
 }
 
-// Elector calls lead once, while this process is the leader, with a context that ends
-// before another process can lead: a *lease.Elector. Run returns when lead has
-// returned.
+// Elector is usually a *lease.Elector. Run calls lead once, when this process is the leader, with
+// a context that ends before another process can lead, and returns when lead has returned.
 type Elector interface {
 	Run(ctx context.Context, lead func(context.Context, lease.Token) error) error
 	Check() error // nil = leading, or waiting for leadership
 }
 
-// Options are the settings of a Manager; the zero value suits a program that runs once
-// and serves nothing.
+// Options are the settings of a Manager; the zero value suits a program with one replica and no
+// listener.
 type Options struct {
 	// Elector, if set, restricts the parts of AddLed to the leader.
 	Elector Elector
@@ -40,7 +39,7 @@ type Options struct {
 	// Default: none.
 	Listen string
 
-	// Secure, if set, makes the listener speak TLS, and restricts who may read /metrics.
+	// Secure, if set, makes the listener serve TLS, and can restrict who may read /metrics.
 	Secure *Secure
 
 	// Metrics serves /metrics, see package metrics; nil = 404.
@@ -54,11 +53,11 @@ type Options struct {
 	// StopTimeout limits the time in which all parts must stop. Default 30 s.
 	StopTimeout time.Duration
 
-	// DetectMutations reports changes that the program makes to objects of its caches,
-	// informers and groups, which all readers share. The Manager logs each, with the
-	// informer, the key and the path of the member, and Run returns a *MutationError. It
-	// costs a copy of each object, and its encoding each second: it is for tests, and to
-	// debug. Go's race detector may report the same changes. Default: off.
+	// DetectMutations reports changes that the program makes to the objects of its informers and
+	// groups, which all readers share. The Manager logs each, with the informer, the key and the
+	// path of the member, and Run returns a *MutationError. It costs a copy of each object, and an
+	// encoding of it each second: it is for tests and debugging. Go's race detector may report the
+	// same changes. Default: off.
 	DetectMutations bool
 
 	// Logger gets a line when the Manager stops, with the reason. It is also the logger
@@ -67,8 +66,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Manager runs the parts of a program, and stops them in order: first the controllers,
-// then the lease, then the caches, finally the listener.
+// Manager runs the parts of a program, and stops them in order: first the controllers, then the
+// lease, then the informers, finally the listener.
 type Manager struct {
 	o   Options
 	log *slog.Logger

@@ -29,14 +29,13 @@ type stage struct {
 	start func(*part) // starts a part that is added; nil = they do not run
 }
 
-// Add adds parts that always run: informers, groups, recorders. While the Manager runs they
-// are started at once, and /readyz depends on them too; when it stops they are not started
-// any more. Add panics if a part is nil, and while the Manager runs also if a controller
-// has the name of another one.
+// Add adds parts that always run: informers, groups, recorders. While the Manager runs, it starts
+// them at once, and /readyz depends on them too; while it stops, it starts no part. Add panics if
+// a part is nil, and while the Manager runs also if a controller has the name of another one.
 func (m *Manager) Add(runners ...Runner) { m.add(&m.always, false, runners) }
 
-// AddLed adds parts that run only while this process leads, or always without an
-// Elector: controllers. Otherwise it is like Add.
+// AddLed adds parts, such as controllers, that run only while this process leads. Without an
+// Elector they always run. Otherwise it is like Add.
 func (m *Manager) AddLed(runners ...Runner) { m.add(&m.led, false, runners) }
 
 // AddOptional adds parts that always run and may end: the Manager then logs the reason
@@ -87,10 +86,10 @@ func (m *Manager) append(to *stage, optional bool, runners []Runner, prepared bo
 	return true
 }
 
-// Remove stops a part and waits until it has ended, or ctx has: then it still runs. The
-// other parts continue. It returns the error with which the part failed while it was
-// stopped. A part of AddLed that does not run, and any part before Run, is only removed. A
-// runner runs once: to add it again, make another one.
+// Remove stops a part and waits until it has ended. If ctx ends first, the part still runs. The
+// other parts continue. Remove returns the error with which the part failed while it was stopped.
+// A part that does not run, before Run or as a part of AddLed without leadership, is only removed.
+// A runner runs once: to add it again, make another one.
 func (m *Manager) Remove(ctx context.Context, r Runner) error {
 	m.mu.Lock()
 	var p *part

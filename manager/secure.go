@@ -21,30 +21,28 @@ import (
 	"github.com/listwatch/listwatch/client"
 )
 
-// Secure makes the listener of a Manager speak TLS, and restricts who may read /metrics, as
-// kube-rbac-proxy does. The zero value encrypts only.
+// Secure makes the listener of a Manager serve TLS, and can restrict who may read /metrics, as
+// kube-rbac-proxy does. The zero value serves TLS only.
 type Secure struct {
 	// CertFile and KeyFile are a certificate and its key, in PEM. They are read again when
 	// they change, for instance by cert-manager; while the new ones are invalid, the previous
 	// ones stay in use. Default: a self-signed certificate, which clients cannot verify.
 	CertFile, KeyFile string
 
-	// GetCertificate is used instead of files. That of a webhook.Server, for instance, returns
-	// a certificate for the name of its Service.
+	// GetCertificate is used instead of files. The GetCertificate of a webhook.Server, for
+	// instance, returns a certificate for the name of its Service.
 	GetCertificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 
 	// Client, if set, restricts /metrics. A request needs a bearer token that the API server
 	// accepts in a TokenReview, otherwise it gets 401, and the user must have the right to
 	// "get" the path /metrics in a SubjectAccessReview, otherwise it gets 403. A permission is
-	// cached for a minute, a refusal for ten seconds. A request gets 429 if four of the same
-	// address wait for reviews. The client needs the right to create
-	// both reviews, which ClusterRole system:auth-delegator grants. The reviews use their own
-	// connections, and no rate limit. /healthz and /readyz need no token, because kubelets
-	// send none.
+	// cached for a minute, a refusal for ten seconds. A request gets 429 if four from the same
+	// address are waiting for reviews. The client needs the right to create both reviews, which
+	// ClusterRole system:auth-delegator grants. The reviews use their own connections, and no rate
+	// limit. /healthz and /readyz need no token, because kubelets send none.
 	Client *client.Client
 
-	// Audiences of the token, of which it must have at least one. Default: those of the API
-	// server.
+	// Audiences: the token must have at least one of them. Default: those of the API server.
 	Audiences []string
 }
 
