@@ -11,8 +11,8 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// ErrVanished is the error of Await for an object that was written and deleted without
-// a call of any handler: the informer had to list again in between.
+// ErrVanished is the error of Await for an object that was written and deleted, and that no
+// handler was called with: the informer had to list again in between.
 var ErrVanished = errors.New("the object was deleted before the cache showed it, or is not selected")
 
 // Await waits until the store shows a write. written is the object that the server
@@ -21,13 +21,13 @@ var ErrVanished = errors.New("the object was deleted before the cache showed it,
 //
 //   - the store has the object at the written revision or a later one, or a later
 //     object with the same name,
-//   - the source that watches the object's namespace has reached that revision, so that
-//     the object was deleted or is not selected,
+//   - the source that watches the object's namespace has reached that revision, so the object was
+//     deleted or is not selected,
 //   - the store does not have the object and cannot get it: the informer does not watch
 //     its namespace, or the written object is known not to be in the Shard or not to
-//     match the selectors. Labels are compared if written has a method GetLabels, fields
-//     if its JSON has them, metadata.name and metadata.namespace always. Await does not
-//     wait for an earlier state that was selected: await that write first, or
+//     match the selectors. Labels are compared if written has a method GetLabels; fields if its
+//     JSON has them; metadata.name and metadata.namespace always. Await does not wait for an
+//     earlier state that was selected: await that write first, or
 //   - the source has listed everything twice since: the second list was requested after
 //     the write and shows it.
 //
@@ -36,12 +36,12 @@ var ErrVanished = errors.New("the object was deleted before the cache showed it,
 // that a selector compares): no handler was called with it or its deletion.
 //
 // A write that removed the last finalizer of a deleted object has deleted it: then
-// Await waits until it is gone, as [Informer.AwaitDeleted] does. When Await returns,
-// handlers have returned from the event.
+// Await waits until it is gone, as [Informer.AwaitDeleted] does. When Await returns nil, all
+// handlers have handled the event.
 //
 // Revisions that are not numbers cannot be ordered: then the first case requires exactly
 // the written revision, and Await may wait until ctx is done if another change follows at
-// once. It may also do so for a write that was made before the server was restored to an
+// once. Await may also wait that long for a write from before a restore of the server to an
 // earlier state.
 //
 // If ctx ends first, or the informer has ended, the error says why, as for WaitSynced.

@@ -16,16 +16,15 @@ import (
 
 // UpToDate marks the current time and returns a function that waits until the store shows
 // every write that the server accepted before the mark, from any client. A replica needs
-// this before it takes over from another one. A synced store can be late: its watch has
-// just become silent, or it was loaded from a snapshot.
+// this before it takes over from another one. A synced store can be behind: its watch has just
+// become silent, or it was loaded from a snapshot.
 //
 // A list that the informer itself requests after the mark is sufficient. Without one, the
 // function lists the metadata of the objects. It returns nil when the store holds exactly
 // the listed objects, or has reached the revision of the list. A state that could not be
-// decoded counts as held. The function repeats a list that fails after a pause, and also
-// one that is older than the store, because the server was restored to an earlier state.
-// The role of the client needs the verb list. If ctx ends first, the error says what is
-// missing.
+// decoded counts as held. After a pause, the function repeats a list that failed, and a list that
+// is older than the store, because the server was restored to an earlier state. The role of the
+// client needs the verb list. If ctx ends first, the error says what is missing.
 //
 // For an informer that [From] returned no server is known: then the function is
 // WaitSynced. Handlers of the informer must not call it; see WaitSynced.

@@ -15,8 +15,7 @@ type Delta[T kube.Object] struct {
 	// is the final state, or, if Inferred, the last known one.
 	Old, New T
 
-	// Revision of the change. An inferred deletion has that of the list that no longer
-	// contained the object.
+	// Revision of the change; of an inferred deletion, that of the first list without the object.
 	Revision kube.Revision
 
 	// Initial: the object existed when the handler was added, or is in the first list.

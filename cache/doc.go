@@ -7,8 +7,8 @@
 // deltas, one call at a time and in the order of the events. With a [Snapshot] on disk
 // the next process resumes where this one ended. A [Group] shares informers.
 //
-// An informer that does not sync reports why. The errors of [Informer.WaitSynced], once
-// its context ends, of [Informer.Ready] and [Informer.Status] name the reason:
+// An informer that does not sync reports why. The errors of [Informer.WaitSynced], when its
+// context ends, of [Informer.Ready] and [Informer.Status] name the reason:
 //
 //   - "Run was not called": add it to the Manager, or call Run, or Group.Run.
 //   - "forbidden", "unauthorized": the service account lacks list or watch on the

@@ -12,13 +12,13 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// DeltaFIFO is the queue of a slow consumer. The number of objects bounds its size: a
+// DeltaFIFO is the queue of a slow consumer. Its size is bounded by the number of objects: a
 // further delta of a queued object is merged into the queued ones. The consumer may miss
-// intermediate states, but not the latest one, and not the deletion of an object that it
-// received. Of the objects that were added and deleted before the consumer received them,
-// the queue keeps at most 4096, and at most 64 MiB; beyond that it drops both deltas of
-// the oldest. It does not drop initial objects. Pop returns objects in the order in which
-// they were first queued. It is safe for concurrent use.
+// intermediate states, but not the latest one, and not the deletion of an object that it received.
+// Of the objects that were added and deleted before the consumer received them, the queue keeps at
+// most 4096, and at most 64 MiB; beyond that it drops both deltas of the oldest. It does not drop
+// initial objects. Pop returns objects in the order in which they were first queued. It is safe
+// for concurrent use.
 type DeltaFIFO[T kube.Object] struct {
 	cancel bool
 	ready  chan struct{} // of size 1
@@ -196,9 +196,9 @@ func (q *DeltaFIFO[T]) Age() time.Duration {
 // [DeltaFIFO] of its own, which merges them if the loop is slow. It delays no other
 // handler. It ends when ctx is done, even if deltas are queued, or when the loop is left.
 //
-// A change is acknowledged when the loop asks for the next object. With a [Snapshot], the
-// next process delivers the deletions again that were not acknowledged when this process
-// or the loop ended, and the deletions up to two saves of the snapshot later.
+// A change is acknowledged when the loop asks for the next object. With a [Snapshot], the next
+// process delivers again the deletions that were not acknowledged when this process or the loop
+// ended, and those between the end of the loop and the second save of the snapshot after it.
 func (i *Informer[T]) Changes(ctx context.Context, o FIFOOptions) iter.Seq[Delta[T]] {
 	return func(yield func(Delta[T]) bool) {
 		q := NewDeltaFIFO[T](o)

@@ -14,10 +14,9 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Group shares informers: calls of [Shared] for the same objects in the same form return
-// the same informer, which watches while it has holders: references that were not
-// released. It is safe for concurrent use. The zero Group is ready to use; it must not be
-// copied.
+// Group shares informers: calls of [Shared] for the same objects in the same form return the same
+// informer. It runs while it has holders, which are references that were not released. It is safe
+// for concurrent use. The zero Group is ready to use; it must not be copied.
 //
 //	var group cache.Group
 //	go group.Run(ctx)
@@ -104,14 +103,14 @@ func (s *SharedInformer[T]) Release() { s.once.Do(s.release) }
 // T. The group runs it, from the first call on, so the caller must not call its Run.
 // Handlers may be added at any time. When the group has ended, the informer has ended
 // too, and its WaitSynced and Ready report that. After the last holder has released an
-// informer, Shared returns a new one. If it has a Snapshot, it begins when the previous
-// informers with that path have ended.
+// informer, Shared returns a new one. An informer with a Snapshot begins when the previous
+// informers with its path have ended.
 //
 // Two calls share an informer if their c, apart from its writes, and their o, apart from
 // Logger, are equal. Functions cannot be compared: an informer with OnError or with a
-// Trace of its watch is not shared. One with a Transform is shared only if
-// Snapshot.Projection names the transformation, with or without a snapshot path: equal
-// names must mean equal functions.
+// Trace of its watch is not shared. An informer with a Transform is shared only if
+// Snapshot.Projection names the transformation, with or without a snapshot path: equal names must
+// mean equal functions.
 func Shared[T kube.Object](g *Group, c client.Collection[T], o Options[T]) *SharedInformer[T] {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -193,9 +192,9 @@ func (g *Group) wakeup() chan struct{} {
 // them have ended. It can be called once.
 //
 // An informer that ends by itself, because the server rejects its request as invalid or
-// its budget is used up, does not end the others. Its WaitSynced, Ready and Status and
-// those of the group report that, it is logged, and Run joins the first such error to
-// the one that it returns.
+// its budget is used up, does not end the others. The error is logged, WaitSynced, Ready and
+// Status of the informer and of the group report it, and Run joins the first such error to the one
+// that it returns.
 func (g *Group) Run(ctx context.Context) error {
 	g.mu.Lock()
 	if g.running {
@@ -305,8 +304,8 @@ func (g *Group) Status() []Status {
 	return all
 }
 
-// Ready returns nil if Run was called and has not returned, and every informer with a
-// holder is ready. Its error names the others. It is for readiness probes.
+// Ready returns nil if Run was called and has not returned, and every informer with a holder is
+// ready. Its error names those that are not. It is for readiness probes.
 func (g *Group) Ready() error {
 	g.mu.Lock()
 	running, ended := g.running, g.ended

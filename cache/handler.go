@@ -28,11 +28,10 @@ type Handler[T kube.Object] struct {
 	abandoned int // 1 + the snapshots since its loop over Changes was left; 0 = not left; guarded by Informer.mu
 }
 
-// Handle adds a handler. It is first called with the existing objects, as Added with
-// Initial set, then with each change, in order, without gap or repeat, one call at a
-// time. If the informer is running, Handle returns after the calls for the existing
-// objects, and other handlers wait meanwhile. A handler must not call it on its own
-// informer.
+// Handle adds a handler. The handler is first called with the existing objects, as Added with
+// Initial set, then with each change, in order, each once, one call at a time. If the informer is
+// running, Handle returns after the calls for the existing objects, and other handlers wait
+// meanwhile. A handler must not call Handle on its own informer.
 //
 // A panic of f is not recovered: it ends the program.
 func (i *Informer[T]) Handle(f func(Delta[T])) *Handler[T] {
@@ -94,8 +93,7 @@ func (h *Handler[T]) abandon() {
 	h.abandoned = 1
 }
 
-// Synced returns a channel that is closed when the handler has returned from the calls
-// for all initial objects.
+// Synced returns a channel that is closed when the handler has handled all initial objects.
 func (h *Handler[T]) Synced() <-chan struct{} { return h.synced }
 
 // call delivers d if keep selects its object. The caller holds exclusive.

@@ -21,8 +21,8 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// Source yields the events of a collection, as a *watch.Watcher does. The last error that
-// it yields is the reason why it ended; it continued after the others.
+// Source yields the events of a collection, as a *watch.Watcher does. The last error that a Source
+// yields is the reason why it ended; it continues after all others.
 type Source[T kube.Object] interface {
 	Events(ctx context.Context) iter.Seq2[watch.Event[T], error]
 }

@@ -47,9 +47,8 @@ type original[T kube.Object] struct {
 }
 
 // DetectMutations begins to check the objects of s, present and future ones, each until
-// it is replaced or deleted. Changes that encoding/json does not write, such as those
-// of unexported fields, are not detected. If an object cannot be encoded,
-// DetectMutations or Apply panics.
+// it is replaced or deleted. Changes in what encoding/json does not write, such as unexported
+// fields, are not detected. If an object cannot be encoded, DetectMutations or Apply panics.
 //
 //	mutations := cache.DetectMutations(informer.Store())
 //	t.Cleanup(func() {

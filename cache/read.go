@@ -14,8 +14,8 @@ type pair[T kube.Object] struct {
 }
 
 // Select yields the objects of a namespace, or of all if it is empty, for which match
-// returns true, or all if match is nil. They are those at the moment when the loop begins,
-// in the order of a LIST: by namespace, then by name. The store may change meanwhile.
+// returns true, or all if match is nil. It yields them as they are when the loop begins, in the
+// order of a LIST: by namespace, then by name. The store may change meanwhile.
 //
 // It visits every object of the store, or, if ByNamespace was called, those of the
 // namespace.

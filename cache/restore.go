@@ -26,16 +26,15 @@ import (
 // lists, so that the object is read again. It also lists if the server was restored to an
 // earlier state since the snapshot was saved.
 //
-// A snapshot holds only events from which all handlers have returned, and the deletions
-// that a loop over Changes had not acknowledged. The next start delivers these deletions
-// again, the object as Initial and then its deletion as Inferred. A journal beside the
-// snapshot holds the objects that have become new to a handler since: added, or, for
-// [Informer.HandleSelected], selected. After a crash of the process, or a stop during a
-// list, which saves nothing, consumers may get changes again that they acknowledged after
-// the last snapshot. No object is lost: each delivered object is delivered again, as
-// existing or as deleted. That does not hold for objects that could not be written to the
-// journal, which is reported to Options.OnError, nor after a crash of the machine, which
-// may lose the journal.
+// A snapshot holds only events that all handlers have handled, and the deletions that a loop over
+// Changes had not acknowledged. The next start delivers these deletions again, the object as
+// Initial and then its deletion as Inferred. A journal beside the snapshot holds the objects that
+// have become new to a handler since: added, or, for [Informer.HandleSelected], selected. After a
+// crash of the process, or a stop during a list, which saves nothing, consumers may get changes
+// again that they acknowledged after the last snapshot. No object is lost: each delivered object
+// is delivered again, as existing or as deleted. That does not hold for objects that could not be
+// written to the journal, which is reported to Options.OnError, nor after a crash of the machine,
+// which may lose the journal.
 //
 // Handlers and loops over Changes that need the changes of the downtime must be added
 // before Run: later ones begin with the current state.

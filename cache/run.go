@@ -18,12 +18,12 @@ var errUnwound = errors.New("a handler panicked or called runtime.Goexit: the ev
 // Run watches until ctx is done or a source ends, and returns the reason after all its
 // goroutines have ended. It can be called once.
 //
-// When ctx is done, each source ends at the first event that was not applied. The store
-// then has all earlier events of that source, and all handlers have returned from them.
+// When ctx is done, each source ends at the first event that was not applied. The store then has
+// all earlier events of that source, and all handlers have handled them.
 //
 // Handlers are called in the goroutine of Run, or, with several sources, in those of
-// the sources, one at a time. A slow handler delays reading from the server; a slow
-// consumer should use [Informer.Changes].
+// the sources, one at a time. A slow handler delays the reading from the server: a slow consumer
+// should use [Informer.Changes].
 //
 // A panic of a handler that runs in Run's goroutine passes through Run; otherwise it
 // ends the program. A handler that calls runtime.Goexit ends the informer. In both

@@ -48,9 +48,9 @@ func (s *RWStore[T]) Quarantine(ev watch.Event[T]) []Delta[T] { return s.quarant
 // watch. The store counts as synced: if the revision has expired, the list that follows
 // yields only the differences, deletions included.
 //
-// On an error the store stays empty. Errors are a *SnapshotError or an error of r; a panic
-// of T's UnmarshalJSON or of an index's function passes through. Every length is checked
-// against a limit before memory is allocated. Load is for the goroutine that applies events.
+// On an error the store stays empty. An error is a *SnapshotError or an error of r; a panic of T's
+// UnmarshalJSON or of an index's function passes through. Every length is checked against a limit
+// before memory is allocated. Load is for the goroutine that applies events.
 //
 // From a snapshot that an [Informer] saved, Load reads the store, but not the journal
 // beside it; see [Snapshot].

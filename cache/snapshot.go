@@ -73,8 +73,8 @@ func (s *Store[T]) Save(w io.Writer, b SnapshotIdentity) error {
 //
 // A file belongs to one process: if two save to it, the last one wins.
 //
-// Remove the file when Ahead of watch.Trace is called: it is of a history that the server
-// lost. A resume from there may miss changes. An informer notes that by itself.
+// Remove the file when Ahead of watch.Trace is called: the file is of a history that the server
+// has lost, and a watch that resumes from it may miss changes. An informer notes that by itself.
 func (s *Store[T]) SaveFile(path string, b SnapshotIdentity) error {
 	head, err := persist.NewHeader[T](b)
 	var m *persist.Snapshot[T]

@@ -11,9 +11,9 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// Store is the state of one collection. It is read-only; a program that has a watch of
-// its own and no informer changes it by a [RWStore]. It is safe for concurrent use.
-// Objects are shared with all readers: treat them as immutable.
+// Store is the state of one collection. It is read-only; a program with its own watch instead of
+// an informer changes it through a [RWStore]. It is safe for concurrent use. Objects are shared
+// with all readers: treat them as immutable.
 type Store[T kube.Object] struct {
 	mu      sync.RWMutex
 	objects map[kube.Key]entry[T]

@@ -12,12 +12,11 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// WaitSynced waits until all initial objects are in the store and every handler has
-// returned from them. It fails at once when the informer has ended. If ctx ends first,
-// the error says why: Run was not called ([ErrNotRunning]), the server refuses the
-// requests or cannot be reached, or which handler is busy and since when. Handlers must
-// not call it on their own informer: it would wait until ctx ends. Its error names the
-// handler if the wait took a second or more.
+// WaitSynced waits until all initial objects are in the store and every handler has handled them.
+// It fails at once when the informer has ended. If ctx ends first, the error says why: Run was not
+// called ([ErrNotRunning]), the server refuses the requests or cannot be reached, or which handler
+// is busy and since when. Handlers must not call it on their own informer: the call would wait
+// until ctx ends. The error then names the handler if the wait took a second or more.
 func (i *Informer[T]) WaitSynced(ctx context.Context) error {
 	return i.wait(ctx, "synced", func() (bool, error) { return i.store.Synced(), nil })
 }
