@@ -43,9 +43,9 @@ type hook struct {
 }
 
 // Mutate sets a hook that may change objects before validation; hooks are called in the
-// order in which they were set, then webhooks. An error refuses the write: a
-// *kube.Status as it is, others as 403. Of m, Verb, Resource, Namespace and Name count.
-// The hook must not call the server.
+// order in which they were set, then webhooks. An error refuses the write: the client gets a
+// *kube.Status as it is, any other error as a 403. Only Verb, Resource, Namespace and Name of m
+// count. The hook must not call the server.
 func (s *Server) Mutate(m Match, f func(*Admission) error) (remove func()) {
 	return s.addHook(&hook{m, true, f})
 }

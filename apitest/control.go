@@ -73,8 +73,8 @@ func (s *Server) Compact(rv kube.Revision) {
 	s.store.CompactTo(n)
 }
 
-// CloseWatches ends all watches normally, as at their timeout: earlier writes are
-// delivered.
+// CloseWatches ends all watches normally, as at their timeout, after it has delivered earlier
+// writes.
 func (s *Server) CloseWatches() { s.endWatches(store.EndClean) }
 
 // CutWatches ends all watches in the middle of an event.

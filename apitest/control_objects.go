@@ -12,9 +12,9 @@ import (
 )
 
 // Put creates or updates an object: JSON as []byte or string, or a value that encodes
-// to it. It sets the server's fields; status is stored as given, and the
-// resourceVersion in obj is ignored. If the object is unchanged, nothing happens. It
-// returns the object's revision.
+// to it. It sets the fields that a server sets. status is stored as given, and the resourceVersion
+// in obj is ignored. If the object is unchanged, nothing happens. It returns the object's
+// revision.
 func (s *Server) Put(r kube.Resource, obj any) kube.Revision {
 	b, err := objectBytes(obj)
 	if err != nil {
@@ -42,11 +42,10 @@ func (s *Server) Put(r kube.Resource, obj any) kube.Revision {
 	return revision(rv)
 }
 
-// Edit changes an object without losing concurrent writes: it stores, like Put, the
-// result of change for old, the object as JSON, nil if there is none. If somebody else
-// writes the object meanwhile, change is called again with the new state. The result of
-// change is like the argument of Put; nil means no change. change must not modify old,
-// and may call the server.
+// Edit changes an object without losing concurrent writes: it calls change with the object as
+// JSON, nil if there is none, and stores the result as Put does; a nil result means no change. If
+// somebody else writes the object meanwhile, change is called again with the new state. change
+// must not modify old, and may call the server.
 //
 // It returns the object's revision, "" if there is no object.
 func (s *Server) Edit(r kube.Resource, key kube.Key, change func(old []byte) any) kube.Revision {
@@ -167,9 +166,9 @@ func (s *Server) addNamespaces() {
 // which it returns, as a List in JSON that kubectl accepts too. It blocks writers only
 // while the state is copied.
 //
-// A server that starts from a save of a running server begins with a much higher
-// revision, so that clients list again. After Close nothing can be lost: the next
-// server begins with the last revision, and watches resume.
+// A server that starts from the save of a running server begins with a much higher revision, so
+// that clients list again. A save after Close has all writes: a server that starts from it begins
+// with the last revision, and watches resume.
 func (s *Server) Save(w io.Writer) (kube.Revision, error) {
 	s.mu.Lock()
 	ended := s.ended

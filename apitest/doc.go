@@ -9,12 +9,12 @@
 //
 // It is not a control plane: nothing runs, and unless [Options] says otherwise a namespace
 // need not exist and garbage is not collected. Custom resources are validated by their
-// schemas, but CEL is not evaluated: neither rules (x-kubernetes-validations) nor the
-// matchConditions of webhooks, which are called as if those were true. Built-in objects are
-// validated as by kube-apiserver, with its errors: e2e/objects compares what both respond
-// to the creation of thousands of invalid objects, and its testdata/differences.txt lists
-// the known differences. Of a status that is written, only the types of its fields are
-// checked. Responses are JSON, or YAML for a client that prefers it.
+// schemas, but CEL is not evaluated: rules (x-kubernetes-validations) are ignored, and webhooks
+// are called as if their matchConditions were true. Built-in objects are validated as by
+// kube-apiserver, with its errors: e2e/objects compares what both respond to the creation of
+// thousands of invalid objects, and its testdata/differences.txt lists the known differences. Of a
+// written status, only the types of its fields are checked. Responses are JSON, or YAML for a
+// client that prefers it.
 //
 // A test controls both sides: [Server.Put], [Server.PutYAML], [Server.Delete] and
 // [Server.Expire] change the state, [Server.On] sets faults of package apitest/faults,
@@ -26,6 +26,6 @@
 //	srv.On(apitest.Match{Verb: "watch", AfterEvent: 3}, faults.Reset()).Times(1)
 //
 // [Object] and [Objects] decode objects into structs, and package apitest/connect
-// configures a client of this module. The package does not import testing; a program
-// may embed it by [Start].
+// configures a client of this module. The package does not import testing; a program may embed it
+// with [Start].
 package apitest

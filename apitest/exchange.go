@@ -138,7 +138,7 @@ func ExchangeOf(r *http.Request) *Exchange {
 
 // Continue, called by a handler of [Server.On], continues with the next fault and finally
 // with the normal response, or, after an event, with the stream. It may be called once. w
-// may be a ResponseWriter that wraps the handler's; of a watch only its header is used.
+// may be a ResponseWriter that wraps the handler's; for a watch, only the header of w is used.
 func Continue(w http.ResponseWriter, r *http.Request) {
 	x, ok := r.Context().Value(exchangeKey{}).(*Exchange)
 	if !ok || x.next == nil {

@@ -31,7 +31,7 @@ func (x *Exchange) Quirks() *Quirks { return &x.quirks }
 // Server returns the server of the exchange.
 func (x *Exchange) Server() *Server { return x.srv }
 
-// Verb returns the verb of the request, see [Request].
+// Verb returns the verb of the request, as [Request] has it.
 func (x *Exchange) Verb() string { return x.target.verb }
 
 // Begun reports whether the response header has been written.
@@ -68,8 +68,8 @@ func (x *Exchange) Trickle(n int, pause time.Duration) {
 // Wait waits for d. It returns false if the request ends first.
 func (x *Exchange) Wait(d time.Duration) bool { return wait.For(x.r.Context(), d) == nil }
 
-// Hijack implements http.Hijacker, over HTTP/1.1. Written data has been sent, and a
-// compressed body was ended.
+// Hijack implements http.Hijacker, over HTTP/1.1. Before it returns, it sends the written data and
+// ends a compressed body.
 func (x *Exchange) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	h, ok := x.w.(http.Hijacker)
 	if !ok {
@@ -90,7 +90,7 @@ func (x *Exchange) EachEvent(f func(w http.ResponseWriter, event []byte)) {
 	x.rewrite = append(x.rewrite, f)
 }
 
-// AtEnd calls f when the stream of a watch ends normally.
+// AtEnd calls f when the stream of the watch ends normally.
 func (x *Exchange) AtEnd(f func()) { x.finish = append(x.finish, f) }
 
 // StrikeAfter lets h handle this watch, and no other, when that many events have been
@@ -117,7 +117,7 @@ func (x *Exchange) BookmarkEvent(rev kube.Revision, kind string) []byte {
 }
 
 // Recreate deletes the first object of the request's collection and creates it again,
-// with another UID. For a continued list it is the first of the whole list.
+// with another UID. For a later page of a list, this is the first object of the whole list.
 func (x *Exchange) Recreate() {
 	if x.target.table != nil {
 		x.srv.store.Recreate(x.target.table, x.target.key)

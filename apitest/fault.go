@@ -56,8 +56,8 @@ type Fault struct {
 // On sets a fault: h handles the requests that m selects, instead of the server or, if
 // it calls [Continue], before it. The functions of package apitest/faults, such as
 // Reset, return common handlers. Several faults for one request apply in the order in
-// which they were set. With AfterEvent, h runs within the stream: it may write to it,
-// and unless it calls Continue the stream ends after it.
+// which they were set. With AfterEvent, h runs within the stream of a watch: it may write to the
+// stream, which ends after h unless h calls Continue.
 func (s *Server) On(m Match, h http.HandlerFunc) *Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()

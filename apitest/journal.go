@@ -15,7 +15,7 @@ type Request struct {
 	Path        string
 	Query       url.Values
 	Resource    kube.Resource // zero outside of resources
-	Key         kube.Key      // Name is empty for collections, both are for all namespaces
+	Key         kube.Key      // Name is empty for collections, Namespace too for all namespaces
 	Subresource string
 	Header      http.Header // Accept, Accept-Encoding, Content-Type and User-Agent only
 	Authorised  bool        // an Authorization header was sent; its value is not kept

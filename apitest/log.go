@@ -35,9 +35,9 @@ func (s *Server) podSubresource(x *Exchange, w http.ResponseWriter) *kube.Status
 	return s.logs.Send(ctx, w, flush, key, pod, o)
 }
 
-// WriteLog adds the lines of text to the log of a container of a Pod. Clients that follow
-// it get them at once, until [Server.EndLog]. The log of a container that has written
-// nothing is one line, which says so.
+// WriteLog adds the lines of text to the log of a container of a Pod. Clients that follow the log
+// get the lines at once, until [Server.EndLog]. The log of a container that has written nothing is
+// one line, which says so.
 func (s *Server) WriteLog(pod kube.Key, container, text string) { s.logs.Write(pod, container, text) }
 
 // EndLog ends the log of a container for the clients that follow it, as when it exits.

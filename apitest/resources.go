@@ -17,7 +17,7 @@ type ResourceInfo struct {
 	Status     bool            // it has a status subresource: a plain update does not change status
 	Fields     []string        // field selectors besides metadata.name and metadata.namespace
 	Columns    []Column        // of a Table, between NAME and AGE
-	Defined    bool            // as a CustomResourceDefinition defines it: behind NAME a Table has Columns only, if there are any
+	Defined    bool            // as for a custom resource: after NAME a Table has only Columns, if there are any
 	Scale      *Scale          // it has a scale subresource
 	Schema     json.RawMessage // openAPIV3Schema of a custom resource; nil = no validation
 }

@@ -58,8 +58,8 @@ type Options struct {
 	NoManagedFields  bool           // do not track who set which field, except for an apply: writes are faster
 
 	// ShardedListAndWatch is the feature gate of kube-apiserver, which is off by
-	// default too: shardSelector selects objects by the hash of their UID or namespace,
-	// and is ignored otherwise (KEP-5866).
+	// default too: if it is on, shardSelector selects objects by the hash of their UID or
+	// namespace; if off, it is ignored (KEP-5866).
 	ShardedListAndWatch bool
 
 	Revision uint64 // to begin with; default 100
@@ -67,9 +67,9 @@ type Options struct {
 	Seed uint64 // of UIDs, generated names and chosen timeouts; 0 is a valid seed
 
 	// State is the output of [Server.Save]: the server starts with these objects, with
-	// their UIDs and revisions. It assigns no UID or revision that an earlier server
-	// with that state has assigned, even one that was killed: to be sure, save the
-	// state in Prepare. A state that cannot be used is a *StateError.
+	// their UIDs and revisions. It assigns no UID or revision that an earlier server with that
+	// state has assigned, even one that was killed, provided that each saves its state in Prepare.
+	// A state that cannot be used is a *StateError.
 	State []byte
 
 	// Prepare, if set, is called once before the first connection is served, for
@@ -287,8 +287,7 @@ func (s *Server) newClient() *http.Client {
 
 // AddResource adds a resource to the server, with an empty history, as creating a
 // CustomResourceDefinition does. A resource that is already served, in any version,
-// must be removed first. One of package kube, given without more, gets its built-in
-// data.
+// must be removed first. A resource of package kube without other fields gets its built-in data.
 func (s *Server) AddResource(r ResourceInfo) {
 	if info := r.info(); !s.store.Add(kinds.Complete(info)) {
 		s.fail("add %s: the server has such a resource", r)

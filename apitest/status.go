@@ -16,8 +16,8 @@ func WriteStatus(w http.ResponseWriter, st *kube.Status) { wire.WriteStatus(w, s
 // Expired. oldest is the first available revision.
 func StatusExpired(asked, oldest uint64) *kube.Status { return wire.Expired(asked, oldest) }
 
-// StatusTooLarge returns the response, after 3 s, to a LIST at a revision ahead of the
-// server: 504 Timeout with the cause ResourceVersionTooLarge.
+// StatusTooLarge returns the response that a LIST at a revision ahead of the server gets, after
+// three seconds: 504 Timeout with the cause ResourceVersionTooLarge.
 func StatusTooLarge(asked, current uint64) *kube.Status { return wire.TooLarge(asked, current) }
 
 // StatusInternal returns a 500 InternalError.
@@ -31,10 +31,10 @@ func StatusForbidden(user, verb string, res kube.Resource, namespace string) *ku
 // StatusUnauthorized returns a 401.
 func StatusUnauthorized() *kube.Status { return wire.Unauthorized() }
 
-// StatusThrottled returns a 429; retryAfter is in seconds, 0 = no such header.
+// StatusThrottled returns a 429 with Retry-After, in seconds; 0 = without that header.
 func StatusThrottled(retryAfter int) *kube.Status { return wire.Throttled(retryAfter) }
 
-// StatusContinueExpired returns the response to a LIST with a continue token that is
-// too old: 410 Expired, with a token that continues inconsistently. For an invalid
-// token it returns the error for that; for "" a 410 without a token.
+// StatusContinueExpired returns the response to a LIST with a continue token that is too old: 410
+// Expired, with a token that continues inconsistently. For an invalid token it returns the error
+// of an invalid token; for "" a 410 without a token.
 func StatusContinueExpired(token string) *kube.Status { return store.ExpiredToken(token) }

@@ -9,10 +9,10 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Table returns obj, an object of r in the form of the argument of Put, as the server
-// prints it: as JSON of a Table with all columns, those of -o wide too, and one row that has
-// the object. Ages count to at. Nothing is stored. It fails if the server does not serve r,
-// and if obj is no object of it.
+// Table returns a Table as JSON, as the server would print obj: with all columns, those of -o wide
+// too, and one row, which has the object. obj is an object of r, like the argument of Put. Ages
+// count to at. Nothing is stored. It fails if the server does not serve r, or obj is not one of
+// its objects.
 func (s *Server) Table(r kube.Resource, obj any, at time.Time) ([]byte, error) {
 	b, err := objectBytes(obj)
 	if err != nil {
