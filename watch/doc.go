@@ -18,8 +18,8 @@
 //
 // Requests are limited to about one a second after a burst of thirty, whatever the server
 // responds. A page of a list, except the last one, counts as a fraction of a request; the
-// more objects it contains, the smaller the fraction. A second loop over the same watcher
-// continues the limit of the first. Every pause after a request is reported.
+// more objects it contains, the smaller the fraction. A second loop over the same watcher shares
+// the limit of the first. Every pause after a request is reported.
 //
 // The protocol is a function without I/O, in machine.go: it computes the next state from
 // a state and the outcome of one request. watcher.go sends the requests in the goroutine

@@ -19,9 +19,9 @@ import (
 // errBadEvent is the error of an invalid event.
 var errBadEvent = errors.New("bad event")
 
-// Once sends one WATCH request from a revision and yields its events until the server
-// ends it. An empty revision requests the initial objects first: they are yielded as
-// ADDED, followed by SYNCED.
+// Once sends one WATCH request from a revision and yields its events until the server ends the
+// watch. An empty revision requests the initial objects first: they are yielded as ADDED, followed
+// by SYNCED.
 //
 // An object that cannot be decoded is yielded as a *codec.ItemError together with the
 // readable part of its event, and the watch continues. Any other error is the last

@@ -49,11 +49,10 @@ type Options struct {
 	// checked. Default 3 minutes.
 	Idle time.Duration
 
-	// MarkerTimeout is how long to wait for the mark that ends the initial objects of a
-	// stream. The time starts again with each ADDED whose revision is lower than an
-	// earlier one: its object is certainly an initial one. Some proxies and servers never
-	// send the mark. After the timeout, a watcher with Initial Auto always lists in
-	// pages. Default 15 seconds.
+	// MarkerTimeout is how long to wait for the bookmark that ends the initial objects of a
+	// stream. The time starts again with each ADDED whose revision is lower than an earlier one:
+	// its object is certainly an initial one. Some proxies and servers never send this bookmark.
+	// After the timeout, a watcher with Initial Auto always lists in pages. Default 15 seconds.
 	MarkerTimeout time.Duration
 
 	// Backoff is the pause before the first retry. It doubles with each consecutive retry,

@@ -68,8 +68,8 @@ func (w *Watcher[T]) LastContact() time.Time {
 // loop.
 //
 // When Events is called again, it resumes from Revision, or lists again if the loop was
-// left between RESTART and SYNCED. The limit of requests continues, and lists replace
-// streaming if streaming has failed before.
+// left between RESTART and SYNCED. The limit of requests is not reset, and lists replace streaming
+// if streaming has failed before.
 func (w *Watcher[T]) Events(ctx context.Context) iter.Seq2[Event[T], error] {
 	return func(yield func(Event[T], error) bool) {
 		if err := w.col.Check(); err != nil {
