@@ -153,21 +153,20 @@ func (r Request) MarshalText() ([]byte, error) { return []byte(r.String()), nil 
 // set; the caller must close its body. For any other response the error is a
 // *kube.Status. Without a response the error is that of the transport, or [ErrIdle] if
 // the server was silent for too long. For a 2xx response whose body is not JSON, plain
-// text (as of logs and /readyz), or protobuf that r.Accept names, it is a
-// *[ContentError]. Cancelling ctx also interrupts the reading of the body.
+// text (as of logs and /readyz), or protobuf that r.Accept names, the error is a *[ContentError].
+// Cancelling ctx also interrupts the reading of the body.
 //
 // Do supports every request of the API with a response body, for example for the log of a
 // Pod. It does not upgrade connections, as exec, attach and port-forward require. Do does
 // not limit the size of r, nor of the response, which the caller reads. Response headers
 // are limited to 256 KiB, and the body of an error to 64 KiB.
 //
-// A redirect of a GET that keeps host and query is followed; for any other the error is a
+// A redirect of a GET that keeps host and query is followed; for any other redirect the error is a
 // *kube.Status.
 //
-// After a 401, and after a handshake that failed because of certificates, r is sent again
-// once if there is a newer credential or authority. A GET is also sent again after a lost
-// connection, if there is a newer certificate. An error of [Config.Credentials] is
-// returned wrapped.
+// After a 401, and after a handshake that failed because of certificates, r is sent again once if
+// there is a newer credential or CA. A GET is also sent again after a lost connection, if there is
+// a newer certificate. An error of [Config.Credentials] is returned wrapped.
 func (c *Client) Do(ctx context.Context, r *Request) (*http.Response, error) {
 	began := time.Now()
 	if !r.Watch && c.limit != nil {

@@ -38,7 +38,7 @@ type Config struct {
 	TokenFile string
 
 	// Username and Password are for basic authentication; a token has precedence.
-	// kube-apiserver does not support it; a proxy before it may.
+	// kube-apiserver does not support them; a proxy in front of it may.
 	Username string
 	Password string
 
@@ -136,12 +136,11 @@ const (
 	EncodingJSON Encoding = "json"
 )
 
-// TLS holds the trusted authorities and the client certificate. Data has precedence over
-// files. Files are read again when they change, see [Config]; data is constant. All data
-// is PEM. See
+// TLS holds the trusted CAs and the client certificate. Data has precedence over files. Files are
+// read again when they change, see [Config]; data is constant. All data is PEM. See
 // https://kubernetes.io/docs/reference/access-authn-authz/authentication/#x509-client-certificates.
 type TLS struct {
-	CAFile     string // authorities that sign the server's certificate; empty = those of the system
+	CAFile     string // CAs that sign the server's certificate; empty = those of the system
 	CAData     []byte
 	CertFile   string // client certificate, with intermediate certificates; needs a key
 	CertData   []byte

@@ -23,9 +23,8 @@ type Trace struct {
 	// Requests in progress, such as watches, continue on the old connections.
 	Redial func(Reason)
 
-	// Rotated is called with nil when a new token, certificate or authority is used,
-	// and with an error when a file cannot be read again: then its old content stays in
-	// use.
+	// Rotated is called with nil when a new token, certificate or CA is used, and with an error
+	// when a file cannot be read again: then its old content stays in use.
 	Rotated func(error)
 }
 
@@ -62,7 +61,7 @@ type Reason string
 // Values of Reason.
 const (
 	Silent  Reason = "silent"  // a server was silent for too long
-	Rotated Reason = "rotated" // another client certificate, or other authorities
+	Rotated Reason = "rotated" // another client certificate, or other CAs
 	Aged    Reason = "aged"    // Config.MaxConnAge
 )
 

@@ -29,10 +29,10 @@ type WriteOptions struct {
 	// "Warn" or "Ignore". Default: the server's, which is Warn.
 	Validation string
 
-	// Whole declares that T has every member of the objects. The types of k8s.io/api of the
-	// server's version do, and the struct that a CustomResourceDefinition is made from.
-	// Update and PatchFrom then do not read the object before they write it. Members that T
-	// does not have are lost.
+	// Whole declares that T has every member of the objects. This is true for the types of
+	// k8s.io/api of the server's version, and for the struct that a CustomResourceDefinition is
+	// made from. Update and PatchFrom then do not read the object before they write it. Members
+	// that T does not have are lost.
 	Whole bool
 }
 
