@@ -160,6 +160,7 @@ func (o options) churn(ctx context.Context, w *world, u *uiProcess, p *tab) ([]f
 		return nil, err
 	}
 	late, missed := latencies(c.visible, seen)
+	fmt.Fprintf(os.Stderr, "heap of the page, every %v: %.2f MB\n", o.run/20, heaps)
 	if len(heaps) == 0 {
 		return nil, fmt.Errorf("%v is too short", o.run)
 	}
