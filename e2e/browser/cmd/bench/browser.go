@@ -17,7 +17,7 @@ import (
 // observer notes, in the page, when rows appear, and each number of restarts that a row
 // shows, in the clock that the server uses too.
 const observer = `
-window.bench = { rows: [], seen: {} };
+window.bench = { rows: [], keys: new Map(), last: [], seen: new Float64Array(3e6), n: 0 };
 new MutationObserver(() => {
   const rows = document.querySelectorAll("#rows tr.row");
   if (rows.length > (bench.rows.at(-1)?.[0] ?? 0)) bench.rows.push([rows.length, performance.now()]);
@@ -26,8 +26,10 @@ new MutationObserver(() => {
   const column = heads.findIndex(h => h.innerText.trim().toLowerCase().startsWith("restarts"));
   if (column < 0) return;
   for (const r of rows) {
-    const n = parseInt(r.children[column]?.textContent), s = bench.seen[r.dataset.key] ??= [];
-    if (n && s.at(-1)?.n !== n) s.push({ n, at: now });
+    const n = parseInt(r.children[column]?.textContent), key = r.dataset.key;
+    if (!bench.keys.has(key)) bench.keys.set(key, bench.keys.size);
+    const k = bench.keys.get(key);
+    if (n && bench.last[k] !== n) { bench.last[k] = n; bench.seen.set([k, n, now], bench.n); bench.n += 3; }
   }
 }).observe(document, { subtree: true, childList: true, characterData: true });`
 
@@ -41,6 +43,13 @@ func newBrowser(ctx context.Context) (*browser, error) {
 	b, end, err := launch.Chromium(ctx)
 	return &browser{b, end}, err
 }
+
+// sightings are what the observer noted, by row.
+const sightings = `(() => {
+  const keys = [...bench.keys.keys()], all = Object.fromEntries(keys.map(k => [k, []]));
+  for (let i = 0; i < bench.n; i += 3) all[keys[bench.seen[i]]].push({ n: bench.seen[i + 1], at: bench.seen[i + 2] });
+  return all;
+})()`
 
 // tab is a page with the observer.
 type tab struct{ ctx context.Context }
@@ -96,7 +105,7 @@ type sight struct {
 }
 
 func (t *tab) seen(ctx context.Context) (seen map[string][]sight, err error) {
-	return seen, t.until(ctx, "bench.seen", &seen)
+	return seen, t.until(ctx, sightings, &seen)
 }
 
 // heaps returns the size of the page's heap, in MB after a collection, every interval
