@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/listwatch/listwatch/internal/wait"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -40,12 +41,7 @@ type pause time.Duration
 func (p pause) Name() string { return "pause" }
 
 func (p pause) Await(ctx context.Context, _ kube.Object) error {
-	t := time.NewTimer(time.Duration(p))
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
+	_ = wait.For(ctx, time.Duration(p)) // a stop ends the pause, and is no failure of it
 	return nil
 }
 

@@ -27,7 +27,7 @@ func Summary(changes []Change) string {
 			if element := strings.LastIndexByte(at, '['); element >= 0 {
 				at = at[strings.LastIndexByte(at[:element], '.')+1:] // which one is part of the name
 			}
-			line += ", " + at + cmp.Or(values(c, func(s string) string { return s }), map[bool]string{c.Old == nil: " added", c.New == nil: " removed"}[true])
+			line += ", " + at + cmp.Or(values(c, func(s string) string { return s }), when(c.Old == nil, " added"), when(c.New == nil, " removed"))
 		}
 	}
 	if more > named {
