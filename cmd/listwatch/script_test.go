@@ -377,6 +377,11 @@ func cmdRun(ts *testscript.TestScript, neg bool, args []string) {
 
 func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
 	w := worldOf(ts)
+	if w.srv != nil {
+		// The server may not have seen yet that the program of a line before is gone:
+		// fake watches would take its watch for one of this program.
+		ts.Check(w.srv.WaitForWatches(w.ctx, 0))
+	}
 	w.program = w.start(ts, args)
 }
 
