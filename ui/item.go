@@ -47,8 +47,8 @@ type item struct {
 	*life
 	revision string
 	cells    archive.Row
-	labels   text // a=b,c=d
-	owners   []owner
+	labels   text   // a=b,c=d
+	refs     text   // the owners: an archive.Row, with four cells of each
 	changed  int64  // milliseconds since 1970; 0 = not since the first list
 	pos      int64  // of the last change
 	wanted   int64  // the generation
@@ -63,9 +63,17 @@ func (i *item) GetNamespace() string       { return i.key.Namespace }
 func (i *item) GetName() string            { return i.key.Name }
 func (i *item) GetResourceVersion() string { return i.revision }
 
-type owner struct {
-	apiVersion, kind, name, uid text
-	controller                  bool
+type owner struct{ apiVersion, kind, name, uid string }
+
+// owners returns the owners of i, first the one that controls it.
+func (i *item) owners() (list []owner) {
+	if i.refs == (text{}) {
+		return nil
+	}
+	for c := strings.Split(i.refs.Value(), "\n"); len(c) > 4; c = c[4:] {
+		list = append(list, owner{c[0], c[1], c[2], c[3]})
+	}
+	return list
 }
 
 // parsed is what an event brings.
@@ -101,9 +109,15 @@ func (k *kind) parse(raw codec.RawFull) (parsed, error) {
 		r.Cells = []string{row.Cell(l.key.Name), ""}
 	}
 	it.cells = archive.RowOf(r.Cells...)
+	var refs []string
 	for _, o := range object.GetOwnerReferences() {
-		it.owners = append(it.owners, owner{unique.Make(o.APIVersion), unique.Make(o.Kind), unique.Make(o.Name), unique.Make(o.UID), o.Controller != nil && *o.Controller})
+		ref := []string{o.APIVersion, o.Kind, o.Name, o.UID}
+		if o.Controller != nil && *o.Controller {
+			ref, refs = refs, ref
+		}
+		refs = append(refs, ref...)
 	}
+	it.refs = unique.Make(string(archive.RowOf(refs...)))
 	return parsed{item: it, object: object, managed: r.Managed}, nil
 }
 

@@ -81,7 +81,7 @@ func (k *kind) at(ms int64) []*item {
 			}
 			i := &item{life: l, revision: st.Revision, cells: st.Cells, pos: st.Pos}
 			if last := k.last(l); last != nil {
-				i.labels, i.owners = last.labels, last.owners
+				i.labels, i.refs = last.labels, last.refs
 			}
 			if !st.First { // when it changed before it was listed is not known
 				i.changed, i.op = st.At, st.Op

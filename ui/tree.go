@@ -61,14 +61,15 @@ func (u *UI) getTree(s *session, r *http.Request) (any, error) {
 	}
 	var missing *node
 	for range maxOwners {
-		o, ok := top.controller()
-		if !ok {
+		owners := top.owners()
+		if len(owners) == 0 {
 			break
 		}
-		parent := f.byUID[o.uid.Value()]
+		o := owners[0]
+		parent := f.byUID[o.uid]
 		if parent == nil || !parent.owns(top) {
 			typ := u.typeOf(o)
-			missing = &node{Type: typ, Kind: o.kind.Value(), NS: top.key.Namespace, Name: o.name.Value(), UID: o.uid.Value(), Missing: true, Unknown: !slices.Contains(f.seen, typ)}
+			missing = &node{Type: typ, Kind: o.kind, NS: top.key.Namespace, Name: o.name, UID: o.uid, Missing: true, Unknown: !slices.Contains(f.seen, typ)}
 			break
 		}
 		top = parent
@@ -121,26 +122,13 @@ func (u *UI) forest(ctx context.Context, s *session, sub subject, at int64, sear
 				continue
 			}
 			f.byUID[i.uid] = i
-			for _, o := range i.owners {
-				f.owned[o.uid.Value()] = append(f.owned[o.uid.Value()], i)
+			for _, o := range i.owners() {
+				f.owned[o.uid] = append(f.owned[o.uid], i)
 			}
 		}
 		k.mu.Unlock()
 	}
 	return f
-}
-
-// controller returns the owner that controls i, or its first one.
-func (i *item) controller() (owner, bool) {
-	for _, o := range i.owners {
-		if o.controller {
-			return o, true
-		}
-	}
-	if len(i.owners) > 0 {
-		return i.owners[0], true
-	}
-	return owner{}, false
 }
 
 // owns reports whether i may own another object, which says so itself: an owner is in the
@@ -151,13 +139,13 @@ func (i *item) owns(other *item) bool {
 
 // typeOf guesses the type of an owner from what is served.
 func (u *UI) typeOf(o owner) string {
-	group, _, found := strings.Cut(o.apiVersion.Value(), "/")
+	group, _, found := strings.Cut(o.apiVersion, "/")
 	if !found {
 		group = ""
 	}
 	for _, k := range u.types() {
 		k.mu.Lock()
-		found := k.res.Kind == o.kind.Value() && k.res.Group == group
+		found := k.res.Kind == o.kind && k.res.Group == group
 		k.mu.Unlock()
 		if found {
 			return k.id

@@ -242,7 +242,7 @@ func serve(cmd *cobra.Command, o *Serving, base string, t *messages.Writer, page
 
 // garbage is how much of it there may be, in percent of what is in use. Most of the memory
 // of a page is kept for long, and the default of 100 would double it.
-const garbage = 30
+const garbage = 27
 
 // Demo serves the page of a cluster that is played.
 func (o *Serving) Demo(cmd *cobra.Command, speed float64, t *messages.Writer) error {
