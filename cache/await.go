@@ -15,37 +15,35 @@ import (
 // handler was called with: the informer had to list again in between.
 var ErrVanished = errors.New("the object was deleted before the cache showed it, or is not selected")
 
-// Await waits until the store shows a write. written is the object that the server
-// returned for it, of any type, with its key, UID and resourceVersion. Await returns nil
-// when
+// Await waits until the store shows a write, so that what is read from the store
+// afterwards includes it. written is the object that the server returned for the write, of
+// any type, with its key, UID and resourceVersion. When Await returns nil, all handlers have
+// handled the event of the write.
 //
-//   - the store has the object at the written revision or a later one, or a later
-//     object with the same name,
-//   - the source that watches the object's namespace has reached that revision, so the object was
-//     deleted or is not selected,
-//   - the store does not have the object and cannot get it: the informer does not watch
-//     its namespace, or the written object is known not to be in the Shard or not to
-//     match the selectors. Labels are compared if written has a method GetLabels; fields if its
-//     JSON has them; metadata.name and metadata.namespace always. Await does not wait for an
-//     earlier state that was selected: await that write first, or
-//   - the source has listed everything twice since: the second list was requested after
-//     the write and shows it.
+// The store shows a write when it has the object at the written revision or a later one, or
+// a newer object with the same name. If the write removed the last finalizer of a deleted
+// object, the object was deleted: then Await waits until it is gone, as
+// [Informer.AwaitDeleted] does.
 //
-// It returns [ErrVanished] if the store never had the object, the source has listed all
-// again, and the object was deleted by then, or is not selected (written may lack a field
-// that a selector compares): no handler was called with it or its deletion.
+// Await also returns nil if the store does not have the object, for one of these reasons:
 //
-// A write that removed the last finalizer of a deleted object has deleted it: then
-// Await waits until it is gone, as [Informer.AwaitDeleted] does. When Await returns nil, all
-// handlers have handled the event.
+//   - The watch of its namespace has passed the written revision. So the object was deleted,
+//     or the selectors do not match it any more.
+//   - The informer does not watch its namespace.
+//   - The selectors do not match written, or it is not in the Shard. Labels are compared if
+//     written has a method GetLabels, other fields than name and namespace if its JSON has
+//     them. (To wait for an earlier write that the selectors matched, await that write.)
+//   - Two lists were read since the call. The second was requested after the write.
 //
-// Revisions that are not numbers cannot be ordered: then the first case requires exactly
-// the written revision, and Await may wait until ctx is done if another change follows at
-// once. Await may also wait that long for a write from before a restore of the server to an
-// earlier state.
+// The error is [ErrVanished] if the object may have come and gone unseen: the informer listed
+// again after the write, the list did not contain the object, and no handler was called with it.
+//
+// Await may wait until ctx is done for a write from before a restore of the server to an
+// earlier state, and, if revisions are not numbers, for a write that another one follows at
+// once: then only the written revision itself counts.
 //
 // If ctx ends first, or the informer has ended, the error says why, as for WaitSynced.
-// Handlers must not call it on their own informer.
+// Handlers must not call Await of their own informer.
 func (i *Informer[T]) Await(ctx context.Context, written kube.Object) error {
 	w, err := i.newWrite(written)
 	if err != nil {

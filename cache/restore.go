@@ -14,30 +14,28 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// Snapshot lets an informer continue where its process ended. At the start it loads the
-// file, calls handlers with its objects as Initial, and resumes the watch at its
-// revision, without a list. If that revision has expired, it lists, and handlers get the
-// differences, including deletions. A file that is damaged, or whose identity differs, is
-// renamed and reported to Options.OnError, and the informer starts without it. Run fails
-// at once if no snapshot can be saved: Cluster is empty, JSON does not preserve T, or
-// Secrets are not permitted.
+// Snapshot lets an informer continue where its process ended. Run loads the file, calls the
+// handlers with its objects as Initial, and resumes the watch at its revision, without a
+// list. If the server does not keep that revision any more, Run lists, and the handlers get
+// the differences, including deletions. Handlers and loops over Changes must be added before
+// Run to get what changed while no process ran: later ones begin with the current state.
 //
-// If the latest state of an object could not be decoded or transformed, the next start
-// lists, so that the object is read again. It also lists if the server was restored to an
-// earlier state since the snapshot was saved.
+// Nothing that a consumer was told of disappears unnoticed: each object that was delivered
+// is delivered again by the next process, as existing or as deleted. For that, a snapshot
+// holds only events that all handlers have handled, and a journal beside it notes the objects
+// that were delivered for the first time since. There are two exceptions: an object that could
+// not be written to the journal, which is reported to Options.OnError, and a crash of the
+// machine, which may lose the journal.
 //
-// A snapshot holds only events that all handlers have handled, and the deletions that a loop over
-// Changes had not acknowledged. The next start delivers these deletions again, the object as
-// Initial and then its deletion as Inferred. A journal beside the snapshot holds the objects that
-// have become new to a handler since: added, or, for [Informer.HandleSelected], selected. After a
-// crash of the process, or a stop during a list, which saves nothing, consumers may get changes
-// again that they acknowledged after the last snapshot. No object is lost: each delivered object
-// is delivered again, as existing or as deleted. That does not hold for objects that could not be
-// written to the journal, which is reported to Options.OnError, nor after a crash of the machine,
-// which may lose the journal.
+// Changes may be delivered twice: after a crash of the process, or a stop during a list, those
+// since the last snapshot; and the deletions that a loop over Changes had not acknowledged,
+// each as the object, Initial, and then its deletion, Inferred.
 //
-// Handlers and loops over Changes that need the changes of the downtime must be added
-// before Run: later ones begin with the current state.
+// A file that is damaged, or whose identity differs, is renamed and reported to
+// Options.OnError, and the informer starts without it. Run fails at once if no snapshot can
+// be saved: Cluster is empty, JSON does not preserve T, or Secrets are not permitted. In spite
+// of a snapshot Run lists if the latest state of an object could not be decoded or
+// transformed, and if the server was restored to an earlier state since.
 type Snapshot struct {
 	// Path of the file; empty = no snapshot. It belongs to one informer of one process:
 	// Run of another one fails and names the owner. Path+".lock" is locked during Run,

@@ -27,16 +27,15 @@ type RWStore[T kube.Object] struct {
 // NewStore returns an empty store.
 func NewStore[T kube.Object]() *RWStore[T] { return &RWStore[T]{newStore[T](1)} }
 
-// Apply applies one event and returns its changes, in order: none for an event that is
-// older than the stored object, two if an object was replaced by one with the same name
-// and another UID. The slice is valid until the next call.
+// Apply applies one event and returns its changes, in order: none if the event is older than
+// the stored object, two if it replaces an object by one with the same name and another UID,
+// else one. The slice is valid until the next call.
 //
-// If revisions are not numbers, and so cannot be ordered, every event with a different
-// revision counts as newer; if an object has no revision, every event does. Between
-// RESTART and SYNCED too, every event with a different revision counts as newer: a list
-// is consistent, even if the server's etcd was restored to an earlier state. In the first
-// list after a restore every object counts as changed, because the server assigns the
-// revisions of the lost history again, to other states.
+// An event is older if its revision is a smaller number. Where numbers say nothing, each
+// event with another revision is newer: if revisions are not numbers, and between RESTART and
+// SYNCED, because after a restore of etcd the server assigns the same revisions again, to
+// other states. So in the first list after a restore every object counts as changed. An event
+// for an object without a revision is newer too.
 func (s *RWStore[T]) Apply(ev watch.Event[T]) []Delta[T] { return s.apply(0, ev) }
 
 // Quarantine applies an event whose object could not be decoded. The object exists, so

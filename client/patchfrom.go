@@ -20,22 +20,21 @@ type PatchOptions struct {
 	OptimisticLock bool
 }
 
-// PatchFrom sends the difference between two values of an object as one JSON merge patch:
-// members that before has and after has not, because of omitempty or as a key of a map,
-// are removed. The patch contains only what differs, so concurrent changes of other
-// members are kept. before is the object as it was read, from a cache or a server, and
-// after a changed copy of it, which must not share maps, lists and pointers with before.
-// If they are equal, no request is sent, and PatchFrom returns after.
+// PatchFrom sends the difference between two values of an object as a JSON merge patch.
+// before is the object as it was read, from a cache or a server; after is a changed copy,
+// which must not share maps, lists and pointers with before. Members that only before has, such
+// as an entry of a map, are removed. Concurrent changes of other members are kept. If the two
+// values are equal, no request is sent, and PatchFrom returns after.
 //
-// A merge patch replaces a list as a whole, and removes as a whole a struct that becomes
-// zero and has omitzero. Therefore such a change is sent with the resourceVersion of before,
-// and fails with [kube.ErrConflict] if the object has another one. For such a struct, and if
-// the elements of a list are objects, PatchFrom reads the object first, to keep members that
-// T does not have, or fails with an *[AmbiguousError]: see [Collection.Update].
-// [WriteOptions.Whole] avoids this read. A null in a map of after removes the entry, as in
-// any merge patch.
+// A merge patch can only replace a list as a whole; the same is true for a struct that becomes
+// zero and has omitzero. To overwrite no concurrent change, such a patch contains the
+// resourceVersion of before, and fails with [kube.ErrConflict] if the object has another one.
+// If the list has objects, or the struct may have members that T does not have, PatchFrom reads
+// the object first to keep these, or fails with an *[AmbiguousError]: see [Collection.Update].
+// [WriteOptions.Whole] avoids this read.
 //
-// For a resource with a status subresource the server ignores changes of the status: see
+// An entry of a map of after that is null removes the stored entry, as in any merge patch. For a
+// resource with a status subresource the server ignores changes of the status: see
 // [Collection.PatchStatusFrom].
 func (c Collection[T]) PatchFrom(ctx context.Context, before, after T, o PatchOptions) (T, error) {
 	if isNil(before) || isNil(after) {

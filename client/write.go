@@ -104,22 +104,22 @@ func (c Collection[T]) Create(ctx context.Context, o T) (T, error) {
 	return c.send(ctx, what, http.MethodPost, c.Resource.Path(ns), tree)
 }
 
-// Update replaces the object by o, whose resourceVersion must be that of the stored
-// object: otherwise the error is [kube.ErrConflict], and the change must be made again
-// on the current object. [Collection.Edit] does that.
+// Update replaces the object by o. The resourceVersion of o must be that of the stored
+// object: otherwise the error is [kube.ErrConflict], and the caller must make the change
+// again on the current object, as [Collection.Edit] does.
 //
-// Members that T does not have are kept: unless T holds all of an object (codec.Raw, or
-// [WriteOptions.Whole]), Update reads the object, decodes it as a T, and applies the
-// difference between this T and o to the object. List elements of o are paired with the
-// stored ones: by their keys if the API defines them, as for containers and conditions,
-// otherwise by a unique name, otherwise by equality. If an element has members that T does
-// not have, and it is not certain whether it was changed or removed, nothing is written and
-// the error is an *[AmbiguousError]. Types that have all members of the element, such as
-// those of k8s.io/api, never cause this error.
+// T may be a part of the object. Members that T does not have are kept: Update reads the
+// object, compares it, as a T, with o, and writes the differences only. It does not read the
+// object if T has all members: for codec.Raw, and with [WriteOptions.Whole].
 //
-// Changing the key of a list element (as the API defines it) or the name of a map entry,
-// or setting a pointer to nil, removes the old value: its members that T does not have are
-// lost.
+// If lists differ, each element of o is paired with a stored element: by the keys that the
+// API defines, as for containers and conditions; else by a unique name; else by equality. If
+// an element has members that T does not have, and it may have been changed or removed,
+// nothing is written, and the error is an *[AmbiguousError]. This cannot occur if T has all
+// members of the elements, as the types of k8s.io/api do.
+//
+// Some changes replace a value by another, whose members that T does not have are then lost:
+// another key of a list element, another name of a map entry, a pointer that becomes nil.
 //
 // For a resource with a status subresource, Update does not change the status, and
 // UpdateStatus changes nothing else. See
