@@ -99,6 +99,7 @@ var floors = map[string]float64{
 	"ui/internal/sorted":         0,
 	"ui/internal/chunks":         0,
 	"ui/internal/mount":          0,
+	"ui/internal/gaps":           0,
 	"ui/internal/section":        4,
 	"manager":                    6,
 	"operator":                   7,
@@ -575,7 +576,7 @@ func TestMinimalProgramIsSmall(t *testing.T) {
 func TestProgramIsSmall(t *testing.T) {
 	size, _ := build(t, "./cmd/listwatch")
 	// Go's templates cost two of these: they keep the linker from leaving out methods.
-	if t.Logf("%.1f MB", float64(size)/megabyte); size > 29_000_000 {
-		t.Errorf("it has %d bytes, want at most 29.0 MB", size)
+	if t.Logf("%.1f MB", float64(size)/megabyte); size > 29_200_000 {
+		t.Errorf("it has %d bytes, want at most 29.2 MB", size)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/ui/internal/chunks"
+	"github.com/listwatch/listwatch/ui/internal/gaps"
 	"github.com/listwatch/listwatch/ui/internal/history"
 	"github.com/listwatch/listwatch/ui/internal/rates"
 )
@@ -25,25 +26,13 @@ type wireChange struct {
 	By       string `json:"by,omitempty"`
 	What     string `json:"what,omitempty"`
 	Inferred bool   `json:"inferred,omitempty"`
-	*wireGap
-}
-
-type wireGap struct {
-	From     int64  `json:"from"`
-	To       int64  `json:"to"`
-	Reason   string `json:"reason"`
-	Added    int64  `json:"added"`
-	Modified int64  `json:"modified"`
-	Deleted  int64  `json:"deleted"`
+	*gaps.Gap
 }
 
 func (c *change) wire() wireChange {
-	w := wireChange{Pos: c.pos, At: c.at, Type: c.kind.id, Op: c.op.String(), By: c.by.Value(), What: c.what, Inferred: c.inferred}
+	w := wireChange{Pos: c.pos, At: c.at, Type: c.kind.id, Op: c.op.String(), By: c.by.Value(), What: c.what, Inferred: c.inferred, Gap: c.gap}
 	if c.life != nil {
 		w.NS, w.Name, w.UID, w.N = c.life.key.Namespace, c.life.key.Name, c.life.uid, c.life.n
-	}
-	if g := c.gap; g != nil {
-		w.wireGap = &wireGap{g.From, g.To, g.Reason, g.Added, g.Modified, g.Deleted}
 	}
 	return w
 }
@@ -149,7 +138,7 @@ func (u *UI) getActivity(s *session, r *http.Request) (any, error) {
 	want := a.choice()
 	out := map[string]any{"from": from, "to": to, "kept": map[string]int64{"from": u.kept(), "to": u.now()}}
 	buckets := make([]rates.Counts, n)
-	gaps := []gap{}
+	known := gaps.List{}
 	sight, err := s.sight(r.Context(), u)
 	if err != nil {
 		return nil, err
@@ -166,9 +155,9 @@ func (u *UI) getActivity(s *session, r *http.Request) (any, error) {
 		for _, g := range k.gaps {
 			if g.To >= from && g.From < to {
 				if !sight.whole(k) {
-					g.Added, g.Modified, g.Deleted = 0, 0, 0
+					g = g.Uncounted()
 				}
-				gaps = append(gaps, g)
+				known = append(known, g)
 			}
 		}
 		k.mu.Unlock()
@@ -184,7 +173,7 @@ func (u *UI) getActivity(s *session, r *http.Request) (any, error) {
 			out["sampledFrom"] = changes.First().at
 		}
 	}
-	out["buckets"], out["gaps"] = buckets, gaps
+	out["buckets"], out["gaps"] = buckets, known
 	return out, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/ui/internal/gaps"
 )
 
 // TestAGapBeginsWithTheLastContact: also when the listing after it breaks off, more than
@@ -45,8 +46,8 @@ func TestAGapBeginsWithTheLastContact(t *testing.T) {
 		w.pass(3 * time.Minute)
 		var l wireWindow
 		w.open().get("api/list?type=pods", &l)
-		want := []gap{{Type: kube.Pods.GroupResource(), From: from, Modified: 50, Deleted: 1}}
-		if diff := cmp.Diff(want, l.Gaps, cmpopts.IgnoreFields(gap{}, "To", "Reason")); diff != "" || l.State != stateLive {
+		want := gaps.List{{Type: kube.Pods.GroupResource(), From: from, Modified: 50, Deleted: 1}}
+		if diff := cmp.Diff(want, l.Gaps, cmpopts.IgnoreFields(gaps.Gap{}, "To", "Reason")); diff != "" || l.State != stateLive {
 			t.Errorf("state %s, gaps (-want +got):\n%s", l.State, diff)
 		}
 	})
@@ -97,8 +98,8 @@ func (w *world) missed(from int64, lose func()) {
 	w.pass(3 * time.Minute)
 	var l wireWindow
 	w.open().get("api/list?type=pods", &l)
-	want := []gap{{Type: kube.Pods.GroupResource(), From: from, Modified: 1}}
-	if diff := cmp.Diff(want, l.Gaps, cmpopts.IgnoreFields(gap{}, "To", "Reason")); diff != "" || l.State != stateLive {
+	want := gaps.List{{Type: kube.Pods.GroupResource(), From: from, Modified: 1}}
+	if diff := cmp.Diff(want, l.Gaps, cmpopts.IgnoreFields(gaps.Gap{}, "To", "Reason")); diff != "" || l.State != stateLive {
 		w.Errorf("state %s, gaps (-want +got):\n%s", l.State, diff)
 	}
 }

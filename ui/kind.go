@@ -22,6 +22,7 @@ import (
 	"github.com/listwatch/listwatch/internal/table"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/list"
+	"github.com/listwatch/listwatch/ui/internal/gaps"
 	"github.com/listwatch/listwatch/ui/internal/history"
 	"github.com/listwatch/listwatch/ui/internal/rates"
 	"github.com/listwatch/listwatch/ui/internal/row"
@@ -41,20 +42,6 @@ const (
 )
 
 type column = archive.Column
-
-// gap is a time of which a type's changes are not known one by one.
-type gap struct {
-	Type     string `json:"type"`
-	From     int64  `json:"from"`
-	To       int64  `json:"to"`
-	Reason   string `json:"reason"`
-	Added    int64  `json:"added"`
-	Modified int64  `json:"modified"`
-	Deleted  int64  `json:"deleted"`
-}
-
-// maxGaps is how many gaps of a type are kept.
-const maxGaps = 100
 
 // kind is one type: what is known of it, and the watch that follows it.
 type kind struct {
@@ -89,8 +76,8 @@ type kind struct {
 	byNamespace map[string]int
 	relists     int64
 	undecodable int64
-	gaps        []gap
-	missed      *gap // of the listing that is running
+	gaps        gaps.List
+	missed      *gaps.Gap // of the listing that is running
 	rates       rates.Rates
 	bytes       int64 // of the newest states
 	failing     bool  // no retry mends why its watch has ended
@@ -138,7 +125,7 @@ func (k *kind) follow(ctx context.Context) {
 	if k.watcher != nil && k.store.Synced() {
 		o.Revision = k.watcher.Revision() // of the time when somebody looked last
 		if k.complete > 0 && k.state != stateStale {
-			k.addGap(&gap{Type: k.id, From: k.complete, To: k.u.now(), Reason: errNotWatched.Error() + ": what changed then has the time at which it was watched again"})
+			k.addGap(gaps.Gap{Type: k.id, From: k.complete, To: k.u.now(), Reason: errNotWatched.Error() + ": what changed then has the time at which it was watched again"})
 		}
 	}
 	w := watch.New(col, o)
@@ -294,7 +281,7 @@ func (k *kind) restart(cause error) {
 		}
 		k.before = nil
 		if k.missed == nil { // else a listing broke off, and the gap continues
-			k.missed = &gap{Type: k.id, From: k.complete, Reason: printable.Line(cause.Error())}
+			k.missed = &gaps.Gap{Type: k.id, From: k.complete, Reason: printable.Line(cause.Error())}
 		}
 		k.change(stateStale, "listing again: "+k.missed.Reason)
 		return
@@ -310,7 +297,7 @@ func (k *kind) synced() {
 	k.loading = progress{}
 	if g := k.missed; g != nil {
 		k.missed, g.To = nil, k.now()
-		k.addGap(g)
+		k.addGap(*g)
 	}
 	if k.touchAll(); k.replayed > 0 {
 		k.change(stateStale, earlierRun)
@@ -321,10 +308,9 @@ func (k *kind) synced() {
 }
 
 // addGap notes a gap that has ended.
-func (k *kind) addGap(g *gap) {
-	k.gaps = append(k.gaps, *g)
-	k.gaps = k.gaps[max(0, len(k.gaps)-maxGaps):]
-	k.u.log.add(change{at: g.To, kind: k, op: history.Gap, by: unique.Make(""), what: g.Reason, gap: g})
+func (k *kind) addGap(g gaps.Gap) {
+	k.gaps.Add(g)
+	k.u.log.add(change{at: g.To, kind: k, op: history.Gap, by: unique.Make(""), what: g.Reason, gap: &g})
 	kept := archive.Gap{From: g.From, To: g.To, Reason: g.Reason, Added: g.Added, Modified: g.Modified, Deleted: g.Deleted}
 	k.write(func(s *archive.Segment) error { return s.Gap(kept) })
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/listwatch/listwatch/ui/internal/chunks"
+	"github.com/listwatch/listwatch/ui/internal/gaps"
 	"github.com/listwatch/listwatch/ui/internal/history"
 	"github.com/listwatch/listwatch/ui/internal/rates"
 )
@@ -16,7 +17,7 @@ type change struct {
 	pos, at  int64
 	kind     *kind
 	life     *life // nil in a gap
-	gap      *gap
+	gap      *gaps.Gap
 	by       text
 	what     string
 	op       history.Op

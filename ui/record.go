@@ -59,8 +59,10 @@ func (k *kind) record(d cache.Delta[*item], p parsed) {
 		}
 		it.pos = k.u.log.add(c)
 		k.rates.Add(at, op)
-		if d.Inferred && k.missed != nil {
-			k.missed.count(op)
+		if g := k.missed; d.Inferred && g != nil {
+			c := rates.Counts{g.Added, g.Modified, g.Deleted}
+			c.Add(op)
+			g.Added, g.Modified, g.Deleted = c[0], c[1], c[2]
 		}
 	} else {
 		it.pos = k.u.log.position()
@@ -127,12 +129,6 @@ func (k *kind) touchAll() {
 	for v := range k.views {
 		v.built = false
 	}
-}
-
-func (g *gap) count(op history.Op) {
-	c := rates.Counts{g.Added, g.Modified, g.Deleted}
-	c.Add(op)
-	g.Added, g.Modified, g.Deleted = c[0], c[1], c[2]
 }
 
 // keep adds a state to the history.

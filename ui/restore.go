@@ -8,6 +8,7 @@ import (
 	"github.com/listwatch/listwatch/internal/archive"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/ui/internal/gaps"
 	"github.com/listwatch/listwatch/watch"
 )
 
@@ -86,8 +87,8 @@ func (k *kind) restore(e archive.Entry) {
 			k.columns = append(k.columns, column(c))
 		}
 	case e.Gap != nil:
-		g := gap{Type: k.id, From: e.Gap.From, To: e.Gap.To, Reason: e.Gap.Reason, Added: e.Gap.Added, Modified: e.Gap.Modified, Deleted: e.Gap.Deleted}
-		k.addGap(&g)
+		g := gaps.Gap{Type: k.id, From: e.Gap.From, To: e.Gap.To, Reason: e.Gap.Reason, Added: e.Gap.Added, Modified: e.Gap.Modified, Deleted: e.Gap.Deleted}
+		k.addGap(g)
 	}
 	k.heard, k.complete = e.At, e.At
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/listwatch/listwatch/ui/internal/gaps"
 	"github.com/listwatch/listwatch/ui/internal/sorted"
 )
 
@@ -218,7 +219,7 @@ type wireWindow struct {
 	Matched     int         `json:"matched"`
 	From        int         `json:"from"`
 	Filter      *wireFilter `json:"filter,omitempty"`
-	Gaps        []gap       `json:"gaps"`
+	Gaps        gaps.List   `json:"gaps"`
 	Order       []int64     `json:"order"`
 	Rows        []wireRow   `json:"rows"`
 	Approximate bool        `json:"approximate,omitempty"`
@@ -244,19 +245,15 @@ func (v *view) full() wireWindow {
 	return w
 }
 
-// gaps are the recent ones. How many changes they had is said to who may see all of them.
-func (v *view) gaps() []gap {
-	list := v.kind.recent(v.kind.u.now())
-	for i := range list {
+// gaps are those that ended in the last ten minutes. How many changes they had is said to
+// who may see all of them.
+func (v *view) gaps() gaps.List {
+	list := gaps.List{}
+	for _, g := range v.kind.gaps.Since(v.kind.u.now() - 600_000) {
 		if v.sees != nil {
-			list[i].Added, list[i].Modified, list[i].Deleted = 0, 0, 0
+			g = g.Uncounted()
 		}
+		list = append(list, g)
 	}
 	return list
-}
-
-// recent returns the gaps that ended in the last ten minutes.
-func (k *kind) recent(at int64) []gap {
-	n, _ := slices.BinarySearchFunc(k.gaps, at-600_000, func(g gap, at int64) int { return cmp.Compare(g.To, at) })
-	return append([]gap{}, k.gaps[n:]...)
 }
