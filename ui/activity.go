@@ -138,7 +138,6 @@ func (u *UI) getActivity(s *session, r *http.Request) (any, error) {
 	want := a.choice()
 	out := map[string]any{"from": from, "to": to, "kept": map[string]int64{"from": u.kept(), "to": u.now()}}
 	buckets := make([]rates.Counts, n)
-	known := gaps.List{}
 	sight, err := s.sight(r.Context(), u)
 	if err != nil {
 		return nil, err
@@ -151,14 +150,6 @@ func (u *UI) getActivity(s *session, r *http.Request) (any, error) {
 		k.mu.Lock()
 		if !sampled {
 			k.rates.Into(buckets, from, to)
-		}
-		for _, g := range k.gaps {
-			if g.To >= from && g.From < to {
-				if !sight.whole(k) {
-					g = g.Uncounted()
-				}
-				known = append(known, g)
-			}
 		}
 		k.mu.Unlock()
 	}
@@ -173,8 +164,30 @@ func (u *UI) getActivity(s *session, r *http.Request) (any, error) {
 			out["sampledFrom"] = changes.First().at
 		}
 	}
-	out["buckets"], out["gaps"] = buckets, known
+	out["buckets"], out["gaps"] = buckets, u.gaps(want.types, sight, from, to)
 	return out, nil
+}
+
+// gaps returns the gaps of types, or of all, that somebody may see, between two times.
+func (u *UI) gaps(types []string, sight *sight, from, to int64) gaps.List {
+	list := gaps.List{}
+	for _, k := range u.types() {
+		if len(types) > 0 && !slices.Contains(types, k.id) || !sight.some(k) {
+			continue
+		}
+		k.mu.Lock()
+		for _, g := range k.known().Since(from) {
+			if g.From >= to {
+				break
+			}
+			if !sight.whole(k) {
+				g = g.Uncounted()
+			}
+			list = append(list, g)
+		}
+		k.mu.Unlock()
+	}
+	return list
 }
 
 // maxChanges is how many changes an answer has.
@@ -209,5 +222,6 @@ func (u *UI) getChanges(s *session, r *http.Request) (any, error) {
 		}
 		list = append(list, e.wire())
 	}
-	return map[string]any{"changes": list, "more": more}, nil
+	open := slices.DeleteFunc(u.gaps(want.types, sight, at, at+1), func(g gaps.Gap) bool { return !g.Has(at) || g.Type == leases && !want.leases() })
+	return map[string]any{"changes": list, "more": more, "gaps": open}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/ui/internal/gaps"
 )
 
 // TestATypeIsWatchedWhileSomebodyLooks: some minutes after the last one left its watch
@@ -51,6 +52,40 @@ func TestATypeIsWatchedWhileSomebodyLooks(t *testing.T) {
 		if p.get(fmt.Sprintf("api/list?type=configmaps&at=%d", watched), &l); l.Approximate || l.Total != 1 {
 			t.Errorf("when somebody looked first: %+v", l)
 		}
+	})
+}
+
+// TestAGapThatLasts: a moment of a type that is not watched any more is in a gap, wherever the
+// moment is shown; and still when the type is watched again.
+func TestAGapThatLasts(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		w.srv.Put(kube.ConfigMaps, `{"metadata":{"namespace":"shop","name":"a"},"data":{"k":"1"}}`)
+		p := w.open()
+		p.get("api/list?type=configmaps", new(wireWindow))
+		w.pass(idleAfter + 5*time.Minute)
+		moment := now() - time.Minute.Milliseconds()
+		look := func(lasts bool) {
+			t.Helper()
+			var list wireWindow
+			p.get(fmt.Sprintf("api/list?type=configmaps&at=%d", moment), &list)
+			var activity, changes struct{ Gaps gaps.List }
+			p.get("api/activity", &activity)
+			p.get(fmt.Sprintf("api/changes?at=%d", moment), &changes)
+			var past struct{ States []wireStateOf }
+			p.get("api/history?type=configmaps&ns=shop&name=a", &past)
+			for what, list := range map[string]gaps.List{"list": list.Gaps, "activity": activity.Gaps, "changes": changes.Gaps} {
+				if len(list) != 1 || !list[0].Has(moment) || (list[0].To == 0) != lasts {
+					t.Errorf("%s: %+v", what, list)
+				}
+			}
+			if g := past.States[0]; g.Op != "GAP" || g.From > moment || (g.To == 0) != lasts {
+				t.Errorf("history: %+v", g)
+			}
+		}
+		look(true)
+		p.get("api/list?type=configmaps", new(wireWindow))
+		w.pass(time.Second)
+		look(false)
 	})
 }
 

@@ -315,6 +315,20 @@ func (k *kind) addGap(g gaps.Gap) {
 	k.write(func(s *archive.Segment) error { return s.Gap(kept) })
 }
 
+// known are the gaps of the type, and the one that lasts, if there is one: while the type is not
+// watched, or there is no contact. Holds k.mu.
+func (k *kind) known() gaps.List {
+	list := k.gaps
+	switch {
+	case k.missed != nil:
+		list.Add(*k.missed)
+	case k.u.recorded || !k.store.Synced() || k.complete == 0 || k.state == stateLive || k.state == stateGone:
+	default:
+		list.Add(gaps.Gap{Type: k.id, From: k.complete, Reason: cmp.Or(k.reason, errNotWatched.Error())})
+	}
+	return list
+}
+
 // now is the time of what is taken: of an entry of the disk, that of the entry. Holds k.mu.
 func (k *kind) now() int64 {
 	if k.replayed > 0 {

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"iter"
 	"math"
 	"net/http"
@@ -122,9 +123,9 @@ func (u *UI) getHistory(s *session, r *http.Request) (any, error) {
 		states, oldest = append(states, new(stateOf(t, before))), t.At
 	}
 	sub.kind.mu.Lock()
-	for _, g := range sub.kind.gaps {
-		if g.To >= oldest {
-			states = append(states, &wireStateOf{Op: history.Gap.String(), At: g.To, From: g.From, To: g.To, Reason: g.Reason, Headline: "Gap", Changes: []diff.Change{}})
+	for _, g := range sub.kind.known() {
+		if at := cmp.Or(g.To, u.now()); at >= oldest {
+			states = append(states, &wireStateOf{Op: history.Gap.String(), At: at, From: g.From, To: g.To, Reason: g.Reason, Headline: "Gap", Changes: []diff.Change{}})
 		}
 	}
 	type life struct {

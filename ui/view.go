@@ -245,11 +245,17 @@ func (v *view) full() wireWindow {
 	return w
 }
 
-// gaps are those that ended in the last ten minutes. How many changes they had is said to
-// who may see all of them.
+// gaps are those that ended in the ten minutes before what is shown, and the one that a moment
+// is in. How many changes they had is said to who may see all of them.
 func (v *view) gaps() gaps.List {
-	list := gaps.List{}
-	for _, g := range v.kind.gaps.Since(v.kind.u.now() - 600_000) {
+	list, all, at := gaps.List{}, v.kind.gaps, v.kind.u.now()
+	if v.query.At > 0 {
+		all, at = v.kind.known(), v.query.At
+	}
+	for _, g := range all.Since(at - 600_000) {
+		if g.From > at {
+			break
+		}
 		if v.sees != nil {
 			g = g.Uncounted()
 		}

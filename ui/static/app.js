@@ -1,6 +1,6 @@
 // The page: what is looked at stands in the URL, is declared to the server, and is drawn
 // by the list, the sheet of an object, and the bar of time.
-import { $, h, s, put, text, clock, age, ago, number, plural, sheet, button, say, command, when } from "./dom.js";
+import { $, h, s, put, text, clock, during, age, ago, number, plural, sheet, button, say, command, when } from "./dom.js";
 import * as link from "./link.js";
 import { List, nothing } from "./list.js";
 import { Sheet } from "./object.js";
@@ -305,7 +305,7 @@ let refusedFilter = null;
 
 function gapText(g) {
 	const found = [g.added && `${number(g.added)} added`, g.modified && `${number(g.modified)} changed`, g.deleted && `${number(g.deleted)} deleted`].filter(Boolean).join(", ");
-	return `${clock(g.from)} to ${clock(g.to)}: ${g.reason || "the connection was lost"}. ${found ? `Found by comparing: ${found}. ` : "Before and after it all was the same. "}What came and went in between is not known.`;
+	return `${during(g)}: ${g.reason || "the connection was lost"}. ${found ? `Found by comparing: ${found}. ` : ""}What came and went in between is not known.`;
 }
 
 // stale are the types whose changes Activity cannot show now.
@@ -480,7 +480,7 @@ function keys(e) {
 	const page = Math.max(1, Math.floor(list.box.clientHeight / 32) - 2);
 	const act = {
 		":": chooseType, "/": () => { $("filter").focus(); $("filter").select(); }, n: namespaces, c: chooseCluster, "?": help, f: favourite, w: () => go({ wide: !view.wide }),
-		j: () => moves().move(1), k: () => moves().move(-1), g: () => list.move(-1e9), G: () => list.move(1e9), l: () => go({ at: 0 }), h: health,
+		j: () => step(1), k: () => step(-1), g: () => list.move(-1e9), G: () => list.move(1e9), l: () => go({ at: 0 }), h: health,
 		t: goTo, "+": () => time.zoom(-1), "-": () => time.zoom(1), o: () => object.of && object.enlarge(), ArrowLeft: () => time.step(e.shiftKey ? -1000 : -60e3), ArrowRight: () => time.step(e.shiftKey ? 1000 : 60e3),
 		...(rows ? { ArrowDown: () => list.move(1), ArrowUp: () => list.move(-1), PageDown: () => list.move(page), PageUp: () => list.move(-page), Home: () => list.move(-1e9), End: () => list.move(1e9), Enter: enter } : {}),
 		...(/^[1-6]$/.test(e.key) && object.of ? { [e.key]: () => go({ tab: object.tabs()[e.key - 1]?.[0] || object.tab }) } : {}),
@@ -490,7 +490,12 @@ function keys(e) {
 	act();
 }
 
-const moves = () => view.type === ACTIVITY ? changes : list;
+// step goes to the next row, or the one before, which Enter then opens.
+function step(by) {
+	if (view.type === ACTIVITY) return changes.move(by);
+	list.box.focus({ preventScroll: true });
+	list.move(by);
+}
 
 function goTo() { if (state) moment(state.from, time.end(), at => go({ at })); }
 
@@ -589,6 +594,7 @@ function streams() {
 		if (state?.mode === "recording") reread();
 		drawHead();
 		if (list.win) list.draw();
+		changes.draw();
 	});
 	link.on("window", w => { if (w.id === "w" + sequence) { refusedFilter = null; list.window(w); drawHead(); drawNotes(); } });
 	link.on("rows", d => { if (d.id === "w" + sequence) { list.change(d); drawHead(); drawNotes(); } });

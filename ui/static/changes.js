@@ -1,5 +1,5 @@
 // Activity as a list: changes of all types, the newest on top, as they come or as they were.
-import { h, put, text, clock, when, number, plural, sheet, button } from "./dom.js";
+import { h, put, text, clock, during, when, number, plural, sheet, button } from "./dom.js";
 import { get } from "./link.js";
 import { LEASES, watched } from "./time.js";
 
@@ -46,6 +46,7 @@ export class Changes {
 			if (stop.signal.aborted) return;
 			const known = new Set(this.rows.map(c => c.pos));
 			this.rows.push(...d.changes.filter(c => !known.has(c.pos)));
+			if (v.at && !before) this.rows.push(...(d.gaps || []).map((g, i) => ({ ...g, op: "GAP", at: v.at, pos: -1 - i }))); // that the moment is in
 			this.rows.sort(later);
 			this.more = d.more;
 			this.failed = "";
@@ -98,9 +99,18 @@ export class Changes {
 		return all.length ? `Not watched${this.hooks.view().at ? " then" : ""}: ${all.slice(0, 8).join(", ")}${all.length > 8 ? ` and ${number(all.length - 8)} more` : ""}.` : "";
 	}
 
+	// idle says how many types are not watched, and whose changes are not shown therefore.
+	idle() {
+		const all = this.unwatched().length;
+		return all ? `${plural(all, "type")} ${all === 1 ? "is" : "are"} not watched: nothing is known of their changes.` : "";
+	}
+
+	// leases reports whether Leases are watched, and left out.
+	leases() { return !this.hooks.view().filter.includes("lease") && watched(this.hooks.types(), this.hooks.view().at).some(t => t.type === LEASES); }
+
 	summary() {
 		if (!this.rows?.length) return "";
-		const seen = watched(this.hooks.types(), this.hooks.view().at), leases = !this.hooks.view().filter.includes("lease") && seen.some(t => t.type === LEASES);
+		const seen = watched(this.hooks.types(), this.hooks.view().at), leases = this.leases();
 		return (this.more ? "the newest " : "") + plural(this.rows.filter(c => c.op !== "GAP").length, "change") + ` of ${plural(seen.length - (leases ? 1 : 0), "watched type")}` + (leases ? " without Leases" : "") + (this.omitted ? `, ${number(this.omitted)} more counted but not listed` : "");
 	}
 
@@ -114,7 +124,7 @@ export class Changes {
 		text(document.getElementById("count"), this.summary());
 		const v = this.hooks.view(), kept = this.hooks.state()?.from || 0;
 		if (!this.rows.length) {
-			put(this.box, this.failed ? sheet("error", "The activity cannot be shown", [this.failed]) : this.loaded && this.hooks.view().filter ? sheet("", "No change matches", [this.hooks.view().filter, "What is searched is what a row shows: type, object, change, by and what. Not whole objects, and not times.", this.missing(), this.late()], button("Clear the filter", this.hooks.clear)) : this.loaded && v.at && v.at < kept ? sheet("gap", "Not known", [["Nothing is kept from before ", when(kept, this.hooks.now()), "."]]) : this.loaded ? sheet("", "No changes", [["None since ", when(kept, this.hooks.now()), v.at ? "." : ". What changes in the watched types appears here."], this.late()]) : sheet("", "Loading", []));
+			put(this.box, this.failed ? sheet("error", "The activity cannot be shown", [this.failed]) : this.loaded && this.hooks.view().filter ? sheet("", "No change matches", [this.hooks.view().filter, "What is searched is what a row shows: type, object, change, by and what. Not whole objects, and not times.", this.missing(), this.late()], button("Clear the filter", this.hooks.clear)) : this.loaded && v.at && v.at < kept ? sheet("gap", "Not known", [["Nothing is kept from before ", when(kept, this.hooks.now()), "."]]) : this.loaded ? sheet("", "No changes", [["None since ", when(kept, this.hooks.now()), v.at ? "." : ". What changes in the watched types appears here."], this.leases() ? "Leases are left out: search for \"lease\"." : "", this.late(), this.idle()]) : sheet("", "Loading", []));
 			return;
 		}
 		if (!this.body || !this.box.contains(this.body)) {
@@ -129,7 +139,7 @@ export class Changes {
 		let at = this.body.firstChild;
 		items.forEach((e, i) => e.setAttribute("aria-selected", !!v.object?.uid && v.object.uid === this.rows[i].uid && (v.pos === null || v.pos === this.rows[i].pos)));
 		for (const e of items) { if (e === at) at = at.nextSibling; else this.body.insertBefore(e, at); }
-		put(this.end, this.more && this.rows.length < 5000 ? button("Earlier changes", () => this.load(Math.min(...this.rows.map(c => c.pos)))) : kept ? h("p", {}, "No change from before ", when(kept, this.hooks.now()), " is kept. ", this.late()) : "");
+		put(this.end, this.more && this.rows.length < 5000 ? button("Earlier changes", () => this.load(Math.min(...this.rows.map(c => c.pos).filter(x => x > 0)))) : kept ? h("p", {}, "No change from before ", when(kept, this.hooks.now()), " is kept. ", this.late()) : "");
 	}
 
 	// move goes to the next row, or the one before.
@@ -140,7 +150,7 @@ export class Changes {
 
 	row(c) {
 		let tr;
-		if (c.op === "GAP") tr = h("tr", { class: "gap", role: "row", "data-pos": c.pos }, h("td", { role: "gridcell", colspan: 6, dir: "auto" }, `${c.type}: ${clock(c.from)} to ${clock(c.to)}: ${c.reason || "the connection was lost"}. What came and went in between is not known.`));
+		if (c.op === "GAP") tr = h("tr", { class: "gap", role: "row", "data-pos": c.pos }, h("td", { role: "gridcell", colspan: 6, dir: "auto" }, `${c.type}: ${during(c)}: ${c.reason || "the connection was lost"}. What came and went in between is not known.`));
 		else {
 			const of = (tab, pos) => this.hooks.href({ object: { type: c.type, ns: c.ns || "", name: c.name, uid: c.uid }, tab, pos });
 			const td = (value, cls) => h("td", { role: "gridcell", class: cls, dir: "auto", title: String(value).length > 14 ? value : null }, value);

@@ -49,6 +49,9 @@ export function clock(ms) {
 	return `${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}`;
 }
 
+// during writes the time of a gap, which may last.
+export const during = g => g.to ? `${clock(g.from)} to ${clock(g.to)}` : `${clock(g.from)} until now`;
+
 // minute writes 14:03.
 export const minute = ms => clock(ms).slice(0, 5);
 

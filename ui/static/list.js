@@ -211,11 +211,11 @@ export class List {
 		this.shown = "";
 		if (!this.table) { this.head(); this.measure(w.rows); }
 		const scale = this.scale(), now = this.hooks.now(), seen = new Set(), items = [];
-		const gaps = /changed$/.test(this.view.sort || "") ? (w.gaps || []).filter(g => g.from <= now).sort((a, b) => b.to - a.to) : [];
+		const gaps = /changed$/.test(this.view.sort || "") ? (w.gaps || []).filter(g => g.from <= now).sort((a, b) => (b.to || Infinity) - (a.to || Infinity)) : [];
 		w.order.forEach((n, i) => {
 			const row = this.rows.get(n);
 			if (!row) return;
-			while (this.view.sort === "-changed" && gaps.length && gaps[0].to >= (row.changed || 0)) items.push(this.gap(gaps.shift()));
+			while (this.view.sort === "-changed" && gaps.length && (gaps[0].to || Infinity) >= (row.changed || 0)) items.push(this.gap(gaps.shift()));
 			seen.add(n);
 			items.push(this.row(row, w.from + i, now));
 		});

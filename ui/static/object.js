@@ -1,5 +1,5 @@
 // The page of one object: summary, history with differences, YAML, events, owners, logs.
-import { $, h, put, text, plain, when, age, ago, clock, number, plural, sheet, button, command } from "./dom.js";
+import { $, h, put, text, plain, when, age, ago, clock, during, number, plural, sheet, button, command } from "./dom.js";
 import { get, body as streamOf, Refused } from "./link.js";
 
 const LINES = 2000;
@@ -193,9 +193,9 @@ export class Sheet {
 		if (d && d.exists === false) about.push("deleted " + (d.at ? "at " + clock(d.at) : ""));
 		if (this.at) about.push("as of " + clock(this.at));
 		text(this.sub, about.join(" · "));
-		const gap = this.at && this.data.history?.states?.find(x => x.op === "GAP" && x.from <= this.at && this.at < x.to);
+		const gap = this.at && this.data.history?.states?.find(x => x.op === "GAP" && x.from <= this.at && this.at < (x.to || Infinity));
 		this.doubt.hidden = !gap;
-		if (gap) text(this.doubt, `What happened from ${clock(gap.from)} to ${clock(gap.to)} is not known: this is the state before.`);
+		if (gap) text(this.doubt, `What happened from ${during(gap)} is not known: this is the state before.`);
 		if (this.tab !== "logs") { this.logs?.abort(); this.logs = null; }
 		const draw = { summary: () => this.summary(), history: () => this.history(), yaml: () => this.yaml(), events: () => this.events(), related: () => this.related(), logs: () => this.log() }[this.tab] || (() => this.summary());
 		if (this.tab === "logs" && this.drawnTab === "logs" && this.logs) return;
@@ -255,10 +255,10 @@ export class Sheet {
 	history() {
 		if (this.compare?.b) return this.difference();
 		return this.part("history", d => {
-			const states = this.before(d.states), later = d.states.length - states.length;
-			const items = [...states.map(x => [x.at || x.to, this.state(x, true)])];
+			const states = this.before(d.states), later = d.states.filter(x => x.op !== "GAP" && !states.includes(x)).length;
+			const items = [...states.map(x => [x.at || x.to || this.hooks.now(), this.state(x, true)])];
 			for (const e of this.data.events?.events || []) items.push([e.at % 1000 ? e.at : e.at + 999, this.event(e)]); // of whole seconds: what led to one comes before it
-			const own = (d.uids || []).findIndex(x => x.uid === (this.data.object?.uid || this.of.uid)); // the oldest is the first
+			const uid = this.data.object?.uid || this.of.uid || d.uids?.at(-1)?.uid, own = (d.uids || []).findIndex(x => x.uid === uid); // the oldest is the first
 			(d.uids || []).forEach((x, i) => i !== own && (!this.at || x.from <= this.at) && items.push([i > own ? Math.max(x.from, d.uids[own]?.to || 0) + 1 : x.to, this.namesake(x, i > own)]));
 			items.sort((a, b) => b[0] - a[0]);
 			const since = this.hooks.type(this.of.type)?.since || 0, from = Math.max(d.from || this.hooks.from() || 0, since);
@@ -285,7 +285,7 @@ export class Sheet {
 	state(x, tools) {
 		const now = this.hooks.now();
 		if (x.op === "GAP") {
-			return h("li", { class: "gap" }, h("b", {}, "Gap "), h("time", {}, `${clock(x.from)} to ${clock(x.to)}`), h("p", { dir: "auto" }, "States in between are not known: ", x.reason));
+			return h("li", { class: "gap" }, h("b", {}, "Gap "), h("time", {}, during(x)), h("p", { dir: "auto" }, "States in between are not known: ", x.reason));
 		}
 		const title = x.headline || { ADDED: x.first ? "First seen" : "Created", DELETED: "Deleted", MODIFIED: "Changed" }[x.op] || x.op;
 		const picked = this.compare?.a === x.pos;
@@ -294,7 +294,7 @@ export class Sheet {
 			h("div", { class: "head-line" }, h("b", { dir: "auto" }, title), tools ? h("span", { class: "pick" },
 				h("button", { type: "button", "data-focus": "v" + x.pos, onclick: () => this.hooks.go({ tab: "yaml", pos: x.pos }) }, "YAML"),
 				h("button", { type: "button", "data-focus": "c" + x.pos, "aria-pressed": String(picked), onclick: () => this.pick(x.pos) }, picked ? "chosen" : "compare")) : null),
-			h("time", { datetime: new Date(x.at).toISOString(), title: new Date(x.at).toISOString() }, clock(x.at)), h("time", {}, x.by ? x.first ? `, last written by ${x.by} before` : ` by ${x.by}` : "", x.inferred ? ", found by comparing after a gap" : "", Math.abs(now - x.at) < 3600e3 ? `, ${ago(Math.abs(now - x.at))} ${this.at && x.at > now ? "later" : "ago"}` : ""),
+			h("time", { datetime: new Date(x.at).toISOString(), title: new Date(x.at).toISOString() }, clock(x.at)), h("time", {}, x.by && !x.first ? ` by ${x.by}` : "", x.inferred ? ", found by comparing after a gap" : "", Math.abs(now - x.at) < 3600e3 ? `, ${ago(Math.abs(now - x.at))} ${this.at && x.at > now ? "later" : "ago"}` : "", x.by && x.first ? `, last written before that, by ${x.by}` : ""),
 			x.changes?.length ? h("pre", { dir: "ltr" }, differences(x.changes), x.more ? h("span", { class: "c" }, `\nand ${number(x.more) + " more"}`) : "") : null);
 	}
 

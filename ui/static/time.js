@@ -135,9 +135,9 @@ export class Time {
 					svg.append(s("rect", { class: cls, x: x.toFixed(1), y: y.toFixed(1), width: w.toFixed(1), height: px.toFixed(1) }));
 				}
 			});
-			for (const g of a.gaps || []) {
+			for (const g of this.gaps()) {
 				const x = Math.max(0, this.x(g.from)), w = Math.max(3, this.x(g.to || now) - x);
-				const low = this.concerns(g) ? 0 : H - 6; // of another type: a strip below
+				const low = this.concerns(g) && !g.before ? 0 : H - 6; // of another type, or before it was watched: a strip below
 				if (x <= this.width && x + w >= 0) svg.append(s("rect", { class: "g", x, y: low, width: w, height: H - low }));
 			}
 		}
@@ -149,6 +149,14 @@ export class Time {
 		this.H = H;
 		this.cursor();
 		this.words();
+	}
+
+	// gaps are those of all types, and of the one that is shown the time before it was watched. Leases,
+	// which no bar has, only have gaps where they are shown.
+	gaps() {
+		const a = this.data, t = this.hooks.types().find(x => x.type === this.hooks.type()), kept = a.kept?.from || this.hooks.state()?.from || 0;
+		const list = (a.gaps || []).filter(g => g.type !== LEASES || this.concerns(g));
+		return t?.since > kept + 5000 ? [...list, { type: t.type, from: kept, to: t.since, before: true }] : list;
 	}
 
 	// concerns reports whether a gap is of the type that is shown.
@@ -232,7 +240,7 @@ export class Time {
 		let what = "";
 		if (a) {
 			const b = a.buckets[Math.floor((this.at - a.from) / (a.to - a.from) * a.buckets.length)];
-			const gaps = [...new Set((a.gaps || []).filter(x => this.at >= x.from && this.at <= (x.to || Infinity)).map(x => x.type))];
+			const gaps = [...new Set(this.gaps().filter(x => this.at >= x.from && this.at <= (x.to || Infinity)).map(x => x.type))];
 			what = gaps.length ? ` gap of ${gaps.slice(0, 3).join(", ")}${gaps.length > 3 ? ` and ${plural(gaps.length - 3, "more type")}` : ""}: what happened in it is not known` : b ? ` ${plural(b[0] + b[1] + b[2], "change")}` + (b[0] + b[1] + b[2] ? `: ${number(b[0])} added, ${number(b[1])} modified, ${number(b[2])} deleted` : "") : "";
 		}
 		text(this.tip, clock(this.at) + what);

@@ -7,12 +7,15 @@ import "slices"
 type Gap struct {
 	Type     string `json:"type"`
 	From     int64  `json:"from"` // milliseconds since 1970
-	To       int64  `json:"to"`
+	To       int64  `json:"to"`   // 0 = it lasts
 	Reason   string `json:"reason"`
 	Added    int64  `json:"added"`
 	Modified int64  `json:"modified"`
 	Deleted  int64  `json:"deleted"`
 }
+
+// Has reports whether a time is in the gap.
+func (g *Gap) Has(ms int64) bool { return g.From <= ms && (g.To == 0 || ms < g.To) }
 
 // Uncounted returns the gap without its counts, for who may not see all of its changes.
 func (g Gap) Uncounted() Gap {
@@ -34,7 +37,7 @@ func (l *List) Add(g Gap) {
 
 // Since returns the gaps that end at a time or later.
 func (l List) Since(ms int64) List {
-	for len(l) > 0 && l[0].To < ms {
+	for len(l) > 0 && l[0].To > 0 && l[0].To < ms {
 		l = l[1:]
 	}
 	return l
