@@ -156,6 +156,9 @@ func Mutate[T kube.Object](s *Server, res kube.Resource, rule Rule, f func(ctx c
 func requestOf[T kube.Object](res kube.Resource, q *admissionRequest) (*Request[T], error) {
 	r := &Request[T]{UID: q.UID, Operation: q.Operation, Resource: res, Subresource: q.Subresource,
 		Key: kube.Key{Namespace: q.Namespace, Name: q.Name}, User: q.UserInfo, DryRun: q.DryRun}
+	if !res.Namespaced { // the API server says that a Namespace is in itself
+		r.Key.Namespace = ""
+	}
 	for _, part := range []struct {
 		name string
 		raw  json.RawMessage

@@ -84,6 +84,22 @@ func TestRequestHasWhatTheServerSends(t *testing.T) {
 	}
 }
 
+// TestKeyOfANamespace: the API server names the namespace of a Namespace, which is the object
+// itself. Its key has none, as that of every object that is cluster scoped.
+func TestKeyOfANamespace(t *testing.T) {
+	s, _ := newServer(t)
+	var got kube.Key
+	webhook.Validate(s, kube.Namespaces, webhook.Rule{}, func(_ context.Context, r *webhook.Request[kube.Partial]) error {
+		got = r.Key
+		return nil
+	})
+	body := strings.NewReplacer(`"group":"example.com"`, `"group":""`, `"resource":"greetings"`, `"resource":"namespaces"`, `"name":"hello"`, `"name":"shop"`).Replace(reviewOf)
+	code, text := post(t, s, "/validate/validate.namespaces.core", "application/json", strings.NewReader(fmt.Sprintf(body, `{"metadata":{"name":"shop"}}`, `null`)))
+	if want := (kube.Key{Name: "shop"}); code != http.StatusOK || got != want {
+		t.Errorf("code %d, key %v, want %v; response %s", code, got, want, text)
+	}
+}
+
 // TestErrorsBecomeStatuses: with a code, a reason and the causes of fields.
 func TestErrorsBecomeStatuses(t *testing.T) {
 	conflict := &kube.Status{Code: 409, Reason: "Conflict", Message: "changed", Details: &kube.StatusDetails{Name: "x"}}
