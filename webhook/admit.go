@@ -173,6 +173,10 @@ func requestOf[T kube.Object](res kube.Resource, q *admissionRequest) (*Request[
 		}
 		*part.into = o
 	}
+	if r.Key.Name == "" && !absent(q.OldObject) { // a collection is deleted
+		r.Key.Name = r.Old.GetName()
+		q.Name = r.Key.Name
+	}
 	return r, nil
 }
 

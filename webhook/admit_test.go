@@ -100,6 +100,27 @@ func TestKeyOfANamespace(t *testing.T) {
 	}
 }
 
+// TestKeyInADeletedCollection: the API server names no object when it deletes a collection.
+func TestKeyInADeletedCollection(t *testing.T) {
+	s, _ := newServer(t)
+	var got kube.Key
+	f := func(_ context.Context, r *webhook.Request[greeting]) error {
+		got = r.Key
+		return &webhook.FieldError{Field: "metadata.name", Message: "it is needed"}
+	}
+	rule := webhook.Rule{Operations: []webhook.Operation{webhook.Delete}}
+	webhook.Validate(s, greetings, rule, f)
+	webhook.Mutate(s, greetings, rule, f)
+	body := strings.NewReplacer(`"name":"hello",`, ``, "UPDATE", "DELETE").Replace(reviewOf)
+	for _, kind := range []string{"validate", "mutate"} {
+		got = kube.Key{}
+		_, text := post(t, s, "/"+kind+"/"+kind+".greetings.example.com", "application/json", strings.NewReader(fmt.Sprintf(body, `null`, `{"metadata":{"namespace":"shop","name":"hello"},"spec":{}}`)))
+		if want := (kube.Key{Namespace: "shop", Name: "hello"}); got != want || !strings.Contains(text, `Greeting.example.com \"hello\"`) {
+			t.Errorf("%s: key %v, want %v; response %s", kind, got, want, text)
+		}
+	}
+}
+
 // TestErrorsBecomeStatuses: with a code, a reason and the causes of fields.
 func TestErrorsBecomeStatuses(t *testing.T) {
 	conflict := &kube.Status{Code: 409, Reason: "Conflict", Message: "changed", Details: &kube.StatusDetails{Name: "x"}}
