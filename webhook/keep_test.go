@@ -280,6 +280,46 @@ func TestTwoServicesDoNotRotateInTurns(t *testing.T) {
 	})
 }
 
+// TestClockAhead: a certificate of a replica whose clock is ahead is not valid yet. The others
+// neither serve it nor, if they have one, make another one.
+func TestClockAhead(t *testing.T) {
+	const day = 24 * time.Hour
+	for _, tt := range []struct {
+		ahead time.Duration
+		first bool // that replica is the first one
+	}{{20 * day, true}, {85 * day, false}} {
+		t.Run(tt.ahead.String(), func(t *testing.T) {
+			play(t, Options{Install: true}, func(s *stage) {
+				var good []*replica
+				if tt.first {
+					s.start(tt.ahead)
+					s.pass(10 * time.Minute)
+				}
+				good = append(good, s.start(0), s.start(0))
+				s.ready(10 * time.Minute)
+				if !tt.first {
+					s.start(tt.ahead)
+				}
+				served := good[0].current()
+				for range 3 * 60 {
+					s.pass(20 * time.Second)
+					for _, r := range good {
+						p := r.current()
+						if err := r.Ready(); err != nil || !p.same(served) {
+							t.Fatalf("another certificate, or none: %v", err)
+						}
+						for name, states := range s.states {
+							if err := trusts(states[len(states)-1].bundle, p, host, time.Now()); err != nil {
+								t.Fatalf("%s refuses a replica that is ready: %v", name, err)
+							}
+						}
+					}
+				}
+			})
+		})
+	}
+}
+
 // TestTrustHoldsWhateverHappens: replicas die and start, their clocks are wrong, writes
 // and responses are lost, requests are late, the Secret is deleted, damaged, or restored
 // from a backup. At no moment does an API server that learns of configurations five

@@ -117,8 +117,10 @@ func parseFiles(cert, key []byte) (*pair, error) {
 	return &pair{certPEM: cert, keyPEM: key, tls: &c, leaf: c.Leaf}, nil
 }
 
-// valid reports whether p has not expired.
-func (p *pair) valid(now time.Time) bool { return p != nil && now.Before(p.leaf.NotAfter) }
+// valid reports whether p is valid now. The clock of the replica that issued it may be ahead.
+func (p *pair) valid(now time.Time) bool {
+	return p != nil && !now.Before(p.leaf.NotBefore) && now.Before(p.leaf.NotAfter)
+}
 
 // same reports whether both have the same certificate. Either may be nil.
 func (p *pair) same(o *pair) bool {

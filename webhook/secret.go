@@ -77,8 +77,8 @@ func (s *Server) revise(v *vault, serving *pair, seen bundle, now time.Time) (ne
 	if serving != nil && serving.ca == nil {
 		serving = nil
 	}
-	if v.newest == nil && s.fit(serving, now) {
-		next.newest, next.settled, why = serving, "", "the Secret has no certificate: the served one is stored"
+	if !s.fit(v.newest, now) && s.fit(serving, now) {
+		next.newest, next.settled, why = serving, "", "the Secret has no valid certificate: the served one is stored"
 		if s.isReady() {
 			next.settled = mark(serving.ca)
 		}
@@ -115,7 +115,7 @@ func (s *Server) revise(v *vault, serving *pair, seen bundle, now time.Time) (ne
 // fit reports whether p is valid by every clock, also one that is wrong by a twelfth of
 // the lifetime. p may be nil.
 func (s *Server) fit(p *pair, now time.Time) bool {
-	return p.valid(now.Add(min(skew, s.options.Lifetime/12)))
+	return p.valid(now) && p.valid(now.Add(min(skew, s.options.Lifetime/12)))
 }
 
 // outdated returns why a new certificate is needed; "" = it is not.
@@ -124,7 +124,7 @@ func (s *Server) outdated(v *vault, now time.Time) string {
 	case v.newest == nil:
 		return "there is no certificate"
 	case !s.fit(v.newest, now):
-		return "the certificate has expired"
+		return "the certificate has expired, or is not valid yet"
 	case !v.newest.serves(s.options.hosts()):
 		return "the certificate is for other names"
 	case v.newest.leaf.NotAfter.Sub(now) < s.options.Lifetime/3 && v.settled == mark(v.newest.ca):

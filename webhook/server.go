@@ -308,7 +308,7 @@ func (s *Server) Address() string {
 }
 
 // Ready is for a readiness probe. It fails until API servers trust the served
-// certificate, as far as this replica can see, and after the certificate has expired.
+// certificate, as far as this replica can see, and while the certificate is not valid.
 func (s *Server) Ready() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -316,7 +316,7 @@ func (s *Server) Ready() error {
 	case s.ready != nil:
 		return fmt.Errorf("webhook server: %w", s.ready)
 	case s.serving == nil || !s.serving.valid(s.clock()):
-		return errors.New("webhook server: its certificate has expired")
+		return errors.New("webhook server: its certificate has expired, or is not valid yet")
 	}
 	return nil
 }
