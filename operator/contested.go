@@ -31,17 +31,18 @@ func (s *Children[C, T]) contested(owner T, k kube.Key, now C) {
 	c.last = time.Now()
 	s.contests[k] = c
 	if c.times > 5 {
-		s.owner.Controller.Await(kube.KeyOf(owner), pause(min(longest, 10*time.Millisecond<<min(c.times-5, 10))), now)
+		s.owner.Controller.Await(kube.KeyOf(owner), pause(c.last.Add(min(longest, 10*time.Millisecond<<min(c.times-5, 10)))), now)
 	}
 }
 
-// pause is a [controller.Awaiter] that only takes its time.
-type pause time.Duration
+// pause is a [controller.Awaiter] that only waits for a time. Those of several children do not
+// add up.
+type pause time.Time
 
 func (p pause) Name() string { return "pause" }
 
 func (p pause) Await(ctx context.Context, _ kube.Object) error {
-	_ = wait.For(ctx, time.Duration(p)) // a stop ends the pause, and is no failure of it
+	_ = wait.For(ctx, time.Until(time.Time(p))) // a stop ends the pause, and is no failure of it
 	return nil
 }
 

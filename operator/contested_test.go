@@ -45,3 +45,38 @@ func TestContestedChild(t *testing.T) {
 		}
 	})
 }
+
+// The pauses of several children do not add up.
+func TestContestedChildren(t *testing.T) {
+	run(t, func(w *world) {
+		names := []string{"a", "b", "c"}
+		var last time.Time
+		var longest time.Duration
+		w.work = func(ctx context.Context, s shop) error {
+			if !last.IsZero() {
+				longest = max(longest, time.Since(last))
+			}
+			last = time.Now()
+			for _, name := range names {
+				if _, err := w.maps.Apply(ctx, s, `{"metadata":{"name":"`+name+`"},"data":{"text":"ours"}}`); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		w.create(nil)
+		defer w.operate()()
+		<-time.After(time.Second)
+		for range 600 {
+			for _, name := range names {
+				if _, err := client.Of[kube.Partial](w.client, kube.ConfigMaps).Patch(w.Context(), kube.Key{Namespace: "a", Name: name}, client.MergePatch, `{"data":{"text":"theirs"}}`); err != nil {
+					w.Fatal(err)
+				}
+			}
+			<-time.After(100 * time.Millisecond)
+		}
+		if longest < 4*time.Second || longest > 6*time.Second {
+			t.Errorf("the longest pause is %s, want 5s", longest)
+		}
+	})
+}
