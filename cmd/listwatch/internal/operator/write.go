@@ -49,7 +49,7 @@ func (o Options) Check() error {
 
 func (o Options) names() (names, error) {
 	switch {
-	case len(o.Group) > 253 || !group.MatchString(o.Group) || strings.HasSuffix(o.Group, ".k8s.io") || strings.HasSuffix(o.Group, ".kubernetes.io"):
+	case len(o.Group) > 253 || !group.MatchString(o.Group) || strings.HasSuffix("."+o.Group, ".k8s.io") || strings.HasSuffix("."+o.Group, ".kubernetes.io"):
 		return names{}, fmt.Errorf("--group %q: want a DNS name of your own, such as example.com", o.Group)
 	case len(o.Kind) > maxKind || !kind.MatchString(o.Kind):
 		return names{}, fmt.Errorf("--kind %q: want at most %d letters and digits that begin with a capital, such as Greeting", o.Kind, maxKind)

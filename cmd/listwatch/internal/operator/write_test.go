@@ -123,7 +123,7 @@ func TestWriteOverwritesNothing(t *testing.T) {
 
 func TestCheckRefusesNames(t *testing.T) {
 	for _, o := range []Options{
-		{Group: "", Kind: "Greeting"}, {Group: "example", Kind: "Greeting"}, {Group: "Example.com", Kind: "Greeting"}, {Group: "apps.k8s.io", Kind: "Greeting"}, {Group: "a b.com", Kind: "Greeting"},
+		{Group: "", Kind: "Greeting"}, {Group: "example", Kind: "Greeting"}, {Group: "Example.com", Kind: "Greeting"}, {Group: "apps.k8s.io", Kind: "Greeting"}, {Group: "k8s.io", Kind: "Greeting"}, {Group: "a b.com", Kind: "Greeting"},
 		{Group: "example.com", Kind: ""}, {Group: "example.com", Kind: "greeting"}, {Group: "example.com", Kind: "Greet-ing"}, {Group: "example.com", Kind: "G/../../x"},
 	} {
 		if err := o.Check(); err == nil {
