@@ -13,8 +13,8 @@
 // are called as if their matchConditions were true. Built-in objects are validated as by
 // kube-apiserver, with its errors: e2e/objects compares what both respond to the creation of
 // thousands of invalid objects, and its testdata/differences.txt lists the known differences. Of a
-// written status, only the types of its fields are checked. Responses are JSON, or YAML for a
-// client that prefers it.
+// written status, only the types of its fields are checked, and of the schema in a definition
+// only its types. Responses are JSON, or YAML for a client that prefers it.
 //
 // A test controls both sides: [Server.Put], [Server.PutYAML], [Server.Delete] and
 // [Server.Expire] change the state, [Server.On] sets faults of package apitest/faults,

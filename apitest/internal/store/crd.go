@@ -157,13 +157,17 @@ func PrepareDefinition(old, o *object.Object) *kube.Status {
 		}
 	}
 	if stored != 1 {
-		causes = append(causes, kube.StatusCause{Reason: "FieldValueInvalid", Field: "spec.versions",
-			Message: "Invalid value: must have exactly one version marked as storage version"})
+		causes = append(causes, kube.StatusCause{Reason: "FieldValueInvalid", Field: "spec.versions", Message: "Invalid value: must have exactly one version marked as storage version"})
 	}
-	for _, v := range s.Versions {
+	for i, v := range s.Versions {
+		path := fmt.Sprintf("spec.versions[%d].schema.openAPIV3Schema", i)
 		if len(v.Schema.OpenAPIV3Schema) == 0 {
-			causes = append(causes, kube.StatusCause{Reason: "FieldValueRequired", Field: "spec.versions[0].schema.openAPIV3Schema", Message: "Required value: schemas are required"})
+			causes = append(causes, kube.StatusCause{Reason: "FieldValueRequired", Field: path, Message: "Required value: schemas are required"})
 		}
+		if len(s.Versions) == 1 { // kube-apiserver moves the only schema there
+			path = "spec.validation.openAPIV3Schema"
+		}
+		causes = append(causes, schemaCauses(v.Schema.OpenAPIV3Schema, path, "at the root")...)
 	}
 	if len(causes) > 0 {
 		return wire.Invalid(res.Group, res.Kind, o.Meta.Name, causes...)
