@@ -319,10 +319,11 @@ func (k *kind) addGap(g gaps.Gap) {
 // watched, or there is no contact. Holds k.mu.
 func (k *kind) known() gaps.List {
 	list := k.gaps
-	switch {
+	switch n := len(list); {
 	case k.missed != nil:
 		list.Add(*k.missed)
 	case k.u.recorded || !k.store.Synced() || k.complete == 0 || k.state == stateLive || k.state == stateGone:
+	case n > 0 && list[n-1].From >= k.complete: // it is watched again, and not connected yet
 	default:
 		list.Add(gaps.Gap{Type: k.id, From: k.complete, Reason: cmp.Or(k.reason, errNotWatched.Error())})
 	}
