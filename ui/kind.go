@@ -125,7 +125,7 @@ func (k *kind) follow(ctx context.Context) {
 	if k.watcher != nil && k.store.Synced() {
 		o.Revision = k.watcher.Revision() // of the time when somebody looked last
 		if k.complete > 0 && k.state != stateStale {
-			k.addGap(gaps.Gap{Type: k.id, From: k.complete, To: k.u.now(), Reason: errNotWatched.Error() + ": what changed then has the time at which it was watched again"})
+			k.addGap(gaps.Gap{Type: k.id, From: k.complete, To: k.u.now(), Reason: errNotWatched.Error() + ": what changed then has the time at which it was watched again", Idle: true})
 		}
 	}
 	w := watch.New(col, o)
@@ -323,9 +323,8 @@ func (k *kind) known() gaps.List {
 	case k.missed != nil:
 		list.Add(*k.missed)
 	case k.u.recorded || !k.store.Synced() || k.complete == 0 || k.state == stateLive || k.state == stateGone:
-	case n > 0 && list[n-1].From >= k.complete: // it is watched again, and not connected yet
-	default:
-		list.Add(gaps.Gap{Type: k.id, From: k.complete, Reason: cmp.Or(k.reason, errNotWatched.Error())})
+	case n == 0 || list[n-1].From < k.complete: // else it is watched again, and not connected yet
+		list.Add(gaps.Gap{Type: k.id, From: k.complete, Reason: cmp.Or(k.reason, errNotWatched.Error()), Idle: k.state == stateIdle})
 	}
 	return list
 }

@@ -28,7 +28,7 @@ func TestChangesThatNoCellShows(t *testing.T) {
 		for _, c := range got.Changes {
 			what = append(what, c.What)
 		}
-		want := []string{"Status Running → Failed", "Annotations changed", "Labels changed", ""}
+		want := []string{"Status Running → Failed", "Annotations changed", "Labels changed: app web → shop", ""}
 		if diff := cmp.Diff(want, what); diff != "" {
 			t.Error(diff)
 		}

@@ -69,6 +69,7 @@ type wireStateOf struct {
 	From     int64         `json:"from,omitempty"`
 	To       int64         `json:"to,omitempty"`
 	Reason   string        `json:"reason,omitempty"`
+	Idle     bool          `json:"idle,omitempty"`
 }
 
 // maxDiffs is how many differences of a state are shown with it.
@@ -125,7 +126,7 @@ func (u *UI) getHistory(s *session, r *http.Request) (any, error) {
 	sub.kind.mu.Lock()
 	for _, g := range sub.kind.known() {
 		if at := cmp.Or(g.To, u.now()); at >= oldest {
-			states = append(states, &wireStateOf{Op: history.Gap.String(), At: at, From: g.From, To: g.To, Reason: g.Reason, Headline: "Gap", Changes: []diff.Change{}})
+			states = append(states, &wireStateOf{Op: history.Gap.String(), At: at, From: g.From, To: g.To, Reason: g.Reason, Idle: g.Idle, Headline: "Gap", Changes: []diff.Change{}})
 		}
 	}
 	type life struct {

@@ -96,6 +96,7 @@ function apply() {
 	list.uid = view.object?.uid || "";
 	list.mark();
 	if (before.at !== view.at) time.load();
+	else if (before.type !== view.type) time.draw();
 	drawTypes();
 	drawHead();
 	drawBanner();
@@ -108,7 +109,7 @@ function apply() {
 
 // unserved says so of a type that is in no list of the server.
 function unserved() {
-	if (types.size && view.type !== ACTIVITY && !type() && !list.win) list.message(sheet("gap", `${view.type} is not served`, ["The server has no such type, or you may not see it."], button("Choose a type", chooseType)));
+	if (types.size && view.type && view.type !== ACTIVITY && !type() && !list.win) list.message(sheet("gap", `${view.type} is not served`, ["The server has no such type, or you may not see it."], button("Choose a type", chooseType)));
 }
 
 // ---- what is declared ----
@@ -305,7 +306,7 @@ let refusedFilter = null;
 
 function gapText(g) {
 	const found = [g.added && `${number(g.added)} added`, g.modified && `${number(g.modified)} changed`, g.deleted && `${number(g.deleted)} deleted`].filter(Boolean).join(", ");
-	return `${during(g)}: ${g.reason || "the connection was lost"}. ${found ? `Found by comparing: ${found}. ` : ""}What came and went in between is not known.`;
+	return `${during(g)}: ${g.reason || "the connection was lost"}. ${found ? `Found by comparing: ${found}. ` : ""}${g.idle && g.to ? "" : "What came and went in between is not known."}`;
 }
 
 // stale are the types whose changes Activity cannot show now.

@@ -150,7 +150,7 @@ export class Changes {
 
 	row(c) {
 		let tr;
-		if (c.op === "GAP") tr = h("tr", { class: "gap", role: "row", "data-pos": c.pos }, h("td", { role: "gridcell", colspan: 6, dir: "auto" }, `${c.type}: ${during(c)}: ${c.reason || "the connection was lost"}. What came and went in between is not known.`));
+		if (c.op === "GAP") tr = h("tr", { class: "gap", role: "row", "data-pos": c.pos }, h("td", { role: "gridcell", colspan: 6, dir: "auto" }, `${c.type}: ${during(c)}: ${c.reason || "the connection was lost"}.${c.idle && c.to ? "" : " What came and went in between is not known."}`));
 		else {
 			const of = (tab, pos) => this.hooks.href({ object: { type: c.type, ns: c.ns || "", name: c.name, uid: c.uid }, tab, pos });
 			const td = (value, cls) => h("td", { role: "gridcell", class: cls, dir: "auto", title: String(value).length > 14 ? value : null }, value);

@@ -285,7 +285,7 @@ export class Sheet {
 	state(x, tools) {
 		const now = this.hooks.now();
 		if (x.op === "GAP") {
-			return h("li", { class: "gap" }, h("b", {}, "Gap "), h("time", {}, during(x)), h("p", { dir: "auto" }, "States in between are not known: ", x.reason));
+			return h("li", { class: "gap" }, h("b", {}, "Gap "), h("time", {}, during(x)), h("p", { dir: "auto" }, x.idle && x.to ? "" : "States in between are not known: ", x.reason));
 		}
 		const title = x.headline || { ADDED: x.first ? "First seen" : "Created", DELETED: "Deleted", MODIFIED: "Changed" }[x.op] || x.op;
 		const picked = this.compare?.a === x.pos;

@@ -123,6 +123,11 @@ export class Time {
 			if (kept > this.low) svg.append(s("rect", { class: "unknown", x: 0, y: 0, width: Math.min(this.width, this.x(kept)), height: H }));
 			let most = 4;
 			for (const b of a.buckets) most = Math.max(most, b[0] + b[1] + b[2]);
+			for (const g of this.gaps()) {
+				const x = Math.max(0, this.x(g.from)), w = Math.max(3, this.x(g.to || now) - x);
+				const low = this.concerns(g) && !g.before && !(g.idle && g.type !== this.hooks.type()) ? 0 : H - 6; // of another type, or before it was watched: a strip below
+				if (x <= this.width && x + w >= 0) svg.append(s("rect", { class: "g", x, y: low, width: w, height: H - low }));
+			}
 			const high = n => n ? Math.max(3, n / most * (H - 6)) : 0;
 			a.buckets.forEach((b, i) => {
 				const from = a.from + i * step, x = this.x(from), w = Math.max(1, this.x(from + step) - x - 1.5);
@@ -135,11 +140,6 @@ export class Time {
 					svg.append(s("rect", { class: cls, x: x.toFixed(1), y: y.toFixed(1), width: w.toFixed(1), height: px.toFixed(1) }));
 				}
 			});
-			for (const g of this.gaps()) {
-				const x = Math.max(0, this.x(g.from)), w = Math.max(3, this.x(g.to || now) - x);
-				const low = this.concerns(g) && !g.before ? 0 : H - 6; // of another type, or before it was watched: a strip below
-				if (x <= this.width && x + w >= 0) svg.append(s("rect", { class: "g", x, y: low, width: w, height: H - low }));
-			}
 		}
 		svg.append(s("path", { class: "base", d: `M0 ${H - .5}H${this.width}` }));
 		this.line = s("path", { class: "at" });
@@ -155,7 +155,7 @@ export class Time {
 	// which no bar has, only have gaps where they are shown.
 	gaps() {
 		const a = this.data, t = this.hooks.types().find(x => x.type === this.hooks.type()), kept = a.kept?.from || this.hooks.state()?.from || 0;
-		const list = (a.gaps || []).filter(g => g.type !== LEASES || this.concerns(g));
+		const list = (a.gaps || []).filter(g => g.type !== LEASES || this.hooks.type() === LEASES);
 		return t?.since > kept + 5000 ? [...list, { type: t.type, from: kept, to: t.since, before: true }] : list;
 	}
 

@@ -38,7 +38,7 @@ func TestObjects(t *testing.T) {
 		{"a scalar becomes a list", `{"a":"x"}`, `{"a":[1]}`, "Changed", []Change{{"a", s(`x`), s(`[1]`)}}},
 		{"null is a value", `{"a":null}`, `{}`, "Changed", []Change{{"a", s("null"), nil}}},
 		{"a name with dots", `{"metadata":{"labels":{"a.b/c":"1"}}}`, `{"metadata":{"labels":{"a.b/c":"2"}}}`,
-			"Labels changed", []Change{{`metadata.labels["a.b/c"]`, s("1"), s("2")}}},
+			"Labels changed: a.b/c 1 → 2", []Change{{`metadata.labels["a.b/c"]`, s("1"), s("2")}}},
 		{"a crash", `{"status":{"containerStatuses":[{"name":"app","state":{"running":{}}}]}}`, `{"status":{"containerStatuses":[{"name":"app","state":{"waiting":{"reason":"CrashLoopBackOff"}}}]}}`,
 			"CrashLoopBackOff", []Change{{"status.containerStatuses[name=app].state.running", s("{}"), nil}, {"status.containerStatuses[name=app].state.waiting", nil, s(`{"reason":"CrashLoopBackOff"}`)}}},
 		{"scaled", `{"spec":{"replicas":3}}`, `{"spec":{"replicas":5}}`, "Scaled 3 → 5", []Change{{"spec.replicas", s("3"), s("5")}}},

@@ -13,7 +13,7 @@ func Headline(changes []Change) string {
 	return line
 }
 
-// Summary is the headline, and what else of spec or data changed.
+// Summary is the headline, and what else of spec, data or labels changed.
 func Summary(changes []Change) string {
 	const named = 2 // that are named besides the headline
 	line, first := headline(changes)
@@ -36,13 +36,13 @@ func Summary(changes []Change) string {
 	return line
 }
 
-// Wanted are the changes of spec and data, which somebody wanted.
+// Wanted are the changes of spec, data and labels, which somebody wanted.
 func Wanted(changes []Change) []Change {
 	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool { return !c.wanted() })
 }
 
 func (c Change) wanted() bool {
-	return strings.HasPrefix(c.Path, "spec") || strings.HasPrefix(c.Path, "data")
+	return strings.HasPrefix(c.Path, "spec") || strings.HasPrefix(c.Path, "data") || strings.HasPrefix(c.Path, "metadata.labels")
 }
 
 // headline also returns which change the line is about; -1 = none, or several.
@@ -112,14 +112,18 @@ var headlines = []struct {
 	{"status.observedGeneration", "", func(c Change) string { return when(c.New != nil, "Generation "+value(c)+" observed") }},
 	{"data", "", named("Data changed", "data")},
 	{`metadata.annotations["deployment.kubernetes.io/revision"]`, "", func(c Change) string { return when(c.New != nil, "Revision "+value(c)) }},
-	{"metadata.labels", "", func(Change) string { return "Labels changed" }},
+	{"metadata.labels", "", named("Labels changed", "metadata.labels")},
 	{"metadata.annotations", "", func(Change) string { return "Annotations changed" }},
 }
 
 // named says which field below a path changed.
 func named(what, below string) func(Change) string {
 	return func(c Change) string {
-		if at := strings.TrimPrefix(strings.TrimPrefix(c.Path, below), "."); at != "" {
+		at := strings.TrimPrefix(strings.TrimPrefix(c.Path, below), ".")
+		if key, ok := strings.CutPrefix(at, `["`); ok && strings.Count(at, "[") == 1 {
+			at = strings.TrimSuffix(key, `"]`)
+		}
+		if at != "" {
 			return what + ": " + at + values(c, func(s string) string { return s })
 		}
 		return what

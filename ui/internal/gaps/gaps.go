@@ -9,6 +9,7 @@ type Gap struct {
 	From     int64  `json:"from"` // milliseconds since 1970
 	To       int64  `json:"to"`   // 0 = it lasts
 	Reason   string `json:"reason"`
+	Idle     bool   `json:"idle,omitempty"` // the type was not watched
 	Added    int64  `json:"added"`
 	Modified int64  `json:"modified"`
 	Deleted  int64  `json:"deleted"`
