@@ -61,7 +61,8 @@ func Ensure(ctx context.Context, c *client.Client, o EnsureOptions, defs ...*Def
 			if !v.Served {
 				continue
 			}
-			if err := answers(ctx, c, d.resource(v.Name)); err != nil {
+			exists := func() error { return established(ctx, col, d.Metadata.Name) }
+			if err := answers(ctx, c, d.resource(v.Name), exists); err != nil {
 				return fmt.Errorf("ensure: wait until %s is served: %w", d.resource(v.Name), err)
 			}
 		}
@@ -167,6 +168,9 @@ type served struct {
 // errUnchecked means that the server refused former names and does not check those in the spec.
 var errUnchecked = errors.New("the server has not checked the names since it refused others")
 
+// errDeleted means that somebody deleted the definition after it was applied.
+var errDeleted = errors.New("it was deleted")
+
 // checkNames makes the server check the names of d. If a refused name is removed, and the
 // others are those that the server has accepted, it does not check them, and goes on to
 // report the refusal. A category that is added and removed changes the names.
@@ -196,11 +200,21 @@ func established(ctx context.Context, col client.Collection[served], name string
 	refused, timer := NamesError{}, time.NewTimer(0) // when refused has stood for long enough
 	timer.Stop()
 	defer func() { timer.Stop() }()
+	exists := false
 	return follow(ctx, col, name, func(ev watch.Event[served]) (done bool, err error) {
 		switch ev.Type {
+		case watch.Restart:
+			exists = false
+			return false, nil
+		case watch.Synced:
+			if !exists { // it was gone before the list
+				return false, errDeleted
+			}
+			return false, nil
 		case watch.Deleted:
-			return false, errors.New("it was deleted")
+			return false, errDeleted
 		case watch.Added, watch.Modified:
+			exists = true
 		default:
 			return false, nil
 		}
@@ -273,8 +287,9 @@ const absent = "listwatch-asks-if-this-is-served"
 // answers waits until r is served: that is some milliseconds after its definition is
 // established. The server that answers is one of several, perhaps. It asks for an object that
 // does not exist: to read one that is stored in another version, the server needs the
-// conversion webhook, which the caller may start after Ensure.
-func answers(ctx context.Context, c *client.Client, r kube.Resource) error {
+// conversion webhook, which the caller may start after Ensure. exists returns
+// errDeleted if the definition is gone: then r is never served.
+func answers(ctx context.Context, c *client.Client, r kube.Resource, exists func() error) error {
 	namespace := ""
 	if r.Namespaced {
 		namespace = "default"
@@ -288,6 +303,9 @@ func answers(ctx context.Context, c *client.Client, r kube.Resource) error {
 		case errors.Is(err, kube.ErrNotFound):
 			if errors.As(err, &st) && st.Details != nil && st.Details.Name == absent {
 				return nil
+			}
+			if gone := exists(); errors.Is(gone, errDeleted) {
+				return gone
 			}
 		case !errors.Is(err, kube.ErrUnavailable) && !errors.Is(err, kube.ErrThrottled):
 			return err

@@ -2,6 +2,9 @@ package crd_test
 
 import (
 	"context"
+	"net/http"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -157,4 +160,38 @@ func TestEnsureMakesTheServerCheckNames(t *testing.T) {
 			t.Errorf("names %+v, error %v", o.Spec.Names, err)
 		}
 	})
+}
+
+// TestEnsureOfADefinitionThatSomebodyDeletes, after it was applied or while Ensure asks whether it
+// is served: Ensure fails, and does not wait for what nobody creates.
+func TestEnsureOfADefinitionThatSomebodyDeletes(t *testing.T) {
+	for name, after := range map[string]string{"applied": http.MethodPatch, "established": http.MethodGet} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv := apitest.NewInMemory(t)
+				var once sync.Once
+				c, err := client.New(client.Config{Server: srv.URL, Dial: srv.Dial, Trace: &client.Trace{Done: func(rt client.RoundTrip) {
+					if rt.Method == after && strings.Contains(rt.Path, "customresourcedefinitions") {
+						once.Do(func() { srv.Delete(kube.CustomResourceDefinitions, kube.Key{Name: "lamps.example.com"}) })
+					}
+				}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.CloseIdleConnections()
+				type lamp struct {
+					kube.Meta `json:"metadata"`
+				}
+				d, err := crd.Of[lamp](kube.Resource{Group: "example.com", Version: "v1", Plural: "lamps", Kind: "Lamp", Namespaced: true}, crd.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				if err := crd.Ensure(ctx, c, crd.EnsureOptions{}, d); err == nil || !strings.Contains(err.Error(), "it was deleted") {
+					t.Errorf("after %d requests: %v", len(srv.Requests()), err)
+				}
+			})
+		})
+	}
 }
