@@ -24,9 +24,9 @@ func (s *Server) Put(r kube.Resource, obj any) kube.Revision {
 	var rv uint64
 	s.locked(r, func(st *store.Store, t *store.Table) {
 		var o *object.Object
-		if _, bad := object.Parse(r, b); bad == nil && t.Info.Resource != r {
-			if e := object.DecodeValue(b); e["apiVersion"] == r.APIVersion() {
-				b = object.Marshal(view.EventToCore(e)) // the form in which Events are kept
+		if _, bad := object.Parse(r, b); bad == nil && r != t.Info.Resource && (!t.Info.BuiltIn || t.Info.Resource == kube.Events) {
+			if v := object.DecodeValue(b); v["apiVersion"] == r.APIVersion() {
+				b = view.InVersion(b, t.Info.Resource) // that of its storage
 			}
 		}
 		if o, err = object.Parse(t.Info.Resource, b); err == nil && o.Key.Name == "" {

@@ -56,12 +56,12 @@ func (s *Server) PutYAML(documents string) (rev kube.Revision) {
 		apiVersion, _ := o["apiVersion"].(string)
 		kind, _ := o["kind"].(string)
 		s.store.Lock()
-		t := s.store.TableOf(apiVersion, kind)
+		info := s.store.InfoOf(apiVersion, kind)
 		s.store.Unlock()
-		if t == nil {
+		if info == nil {
 			s.fail("document %d, line %d: the server has no kind %q in %q", n, line, store.Clipped(kind), store.Clipped(apiVersion))
 			return rev
 		}
-		rev = s.Put(t.Info.Resource, v)
+		rev = s.Put(info.Resource, v)
 	}
 }

@@ -92,3 +92,19 @@ func TestWatchesOfVersions(t *testing.T) {
 		}
 	})
 }
+
+// TestPutInAVersionThatIsNotStored: Put and PutYAML take an object in any version.
+func TestPutInAVersionThatIsNotStored(t *testing.T) {
+	srv := apitest.New(t)
+	srv.Put(kube.CustomResourceDefinitions, twoVersions("v1alpha1"))
+	w := kube.Resource{Group: "example.com", Version: "v1", Plural: "widgets", Kind: "Widget", Namespaced: true}
+	srv.Put(w, `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"namespace":"a","name":"w"}}`)
+	srv.PutYAML("{apiVersion: example.com/v1, kind: Widget, metadata: {namespace: a, name: y}}")
+	var got []string
+	for _, o := range apitest.Objects[kube.Partial](srv, w) {
+		got = append(got, o.Name)
+	}
+	if d := cmp.Diff([]string{"w", "y"}, got); d != "" {
+		t.Error(d)
+	}
+}

@@ -267,6 +267,19 @@ func (st *Store) TableOf(apiVersion, kind string) *Table {
 	return nil
 }
 
+// InfoOf returns a kind in any of its versions, nil if there is none. The caller holds the
+// lock.
+func (st *Store) InfoOf(apiVersion, kind string) *object.Info {
+	for _, t := range st.tables {
+		for _, r := range append([]*object.Info{t.Info}, t.forms...) {
+			if r.Kind == kind && r.APIVersion() == apiVersion {
+				return r
+			}
+		}
+	}
+	return nil
+}
+
 // readableMeta reports whether clients can read the metadata of an object.
 func readableMeta(raw json.RawMessage) bool {
 	var o struct {
