@@ -31,6 +31,8 @@ type State struct {
 	srv    *apitest.Server
 	steps  []step
 	names  map[string]kube.Revision // by the recorded revision
+	served map[string]*Target       // by resource and group
+	gone   map[string]bool          // those whose definition was deleted
 	played int                      // number of steps
 }
 
@@ -48,25 +50,25 @@ type step struct {
 // it. The server should keep as many events as the recording has:
 // apitest.Options.History.
 func NewState(ctx context.Context, r *Recording, srv *apitest.Server) (*State, error) {
-	s := &State{srv: srv, names: map[string]kube.Revision{}}
-	folds, served := map[int]*fold{}, map[string]kube.Resource{}
+	s := &State{srv: srv, names: map[string]kube.Revision{}, served: map[string]*Target{}, gone: map[string]bool{}}
+	folds := map[int]*fold{}
 	for _, e := range r.Entries {
 		switch f := folds[e.ID]; {
 		case e.Kind == KindStream:
 			res := e.Target.Resource
 			folds[e.ID] = &fold{resource: res, known: map[kube.Key]lastState{}}
-			switch old, known := served[res.GroupResource()]; {
+			switch old, known := s.served[res.GroupResource()]; {
 			case res.Kind == "":
 				return nil, fmt.Errorf("replay %s: the recording has no kind for it", res)
-			case known && old != res:
-				return nil, fmt.Errorf("replay %s: the recording has %s too, but the server serves one version only", res, old)
+			case known && old.Resource != res:
+				return nil, fmt.Errorf("replay %s: the recording has %s too, but the server serves one version only", res, old.Resource)
 			case known:
 				continue
 			}
 			if err := serve(ctx, srv, e.Target); err != nil {
 				return nil, fmt.Errorf("replay %s: %w", res, err)
 			}
-			served[res.GroupResource()] = res
+			s.served[res.GroupResource()] = e.Target
 		case e.Kind == KindEvent && f != nil:
 			if len(e.Object) > 0 && !storable(f.resource, e.Object) {
 				return nil, fmt.Errorf("replay %s: an object of another kind, or with invalid metadata, at %v; a recording of Tables cannot be played into a server", f.resource, e.At)
@@ -108,10 +110,14 @@ func serve(ctx context.Context, srv *apitest.Server, t *Target) error {
 		return nil
 	case http.StatusNotFound:
 		srv.RemoveResource(r) // another version of it
-		srv.AddResource(apitest.ResourceInfo{Resource: r, Columns: t.Columns, Defined: t.Columns != nil})
+		add(srv, t)
 		return nil
 	}
 	return fmt.Errorf("the server answers %d", resp.StatusCode)
+}
+
+func add(srv *apitest.Server, t *Target) {
+	srv.AddResource(apitest.ResourceInfo{Resource: t.Resource, Columns: t.Columns, Defined: t.Columns != nil})
 }
 
 // fold converts events to changes: a listing contains all existing objects, and thereby
@@ -263,6 +269,16 @@ func (s *State) Play(ctx context.Context, p Pace) error {
 }
 
 func (s *State) apply(st step) {
+	if name := st.resource.GroupResource(); s.gone[name] {
+		if st.object == nil {
+			return // it was deleted with its definition
+		}
+		add(s.srv, s.served[name]) // before its new definition, which another stream has
+		delete(s.gone, name)
+	}
+	if st.resource == kube.CustomResourceDefinitions && s.served[st.key.Name] != nil {
+		s.gone[st.key.Name] = st.object == nil
+	}
 	var rev kube.Revision
 	if n, err := strconv.ParseInt(string(st.rev), 10, 64); err == nil && n > 0 { // etcd's are signed
 		s.srv.Advance(kube.Revision(strconv.FormatInt(n-1, 10)))
