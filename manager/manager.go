@@ -55,9 +55,9 @@ type Options struct {
 
 	// DetectMutations reports changes that the program makes to the objects of its informers and
 	// groups, which all readers share. The Manager logs each, with the informer, the key and the
-	// path of the member, and Run returns a *MutationError. It costs a copy of each object, and an
-	// encoding of it each second: it is for tests and debugging. Go's race detector may report the
-	// same changes. Default: off.
+	// path of the member, and Run returns a *MutationError when it ends. It costs a copy of each
+	// object, and an encoding of it each second: it is for tests and debugging. Go's race detector
+	// may report the same changes. Default: off.
 	DetectMutations bool
 
 	// Logger gets a line when the Manager stops, with the reason. It is also the logger
