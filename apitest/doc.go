@@ -1,7 +1,6 @@
-// Package apitest is a fake Kubernetes API server, like net/http/httptest: it serves
-// LIST, WATCH, GET and writes over HTTP from an in-memory store with history, so that a
-// client cannot distinguish its lists and watches from those of kube-apiserver. Package
-// apitest/conform contains the test suite that both pass.
+// Package apitest is a fake Kubernetes API server, like net/http/httptest: it serves LIST, WATCH,
+// GET and writes over HTTP from an in-memory store with history, so that a client cannot tell its
+// lists and watches from those of kube-apiserver. Both pass the tests of apitest/conform.
 //
 // Writes behave as on kube-apiserver, too: patches of every kind, server-side apply
 // with managedFields, definitions of custom resources with their schemas, subresources,
@@ -13,8 +12,9 @@
 // are called as if their matchConditions were true. Built-in objects are validated as by
 // kube-apiserver, with its errors: e2e/objects compares what both respond to the creation of
 // thousands of invalid objects, and its testdata/differences.txt lists the known differences. Of a
-// written status, only the types of its fields are checked, and of the schema in a definition
-// only its types. Responses are JSON, or YAML for a client that prefers it.
+// written status, and of a schema in a definition, only types are checked; of the groups
+// admissionregistration, flowcontrol, resource and certificates little more than types.
+// Responses are JSON, or YAML for a client that prefers it.
 //
 // A test controls both sides: [Server.Put], [Server.PutYAML], [Server.Delete] and
 // [Server.Expire] change the state, [Server.On] sets faults of package apitest/faults,
