@@ -79,17 +79,7 @@ func (w *choice) wants(c *change) bool {
 		return false
 	}
 	text := strings.ToLower(strings.Join(texts, " ")) // words have no space
-	for _, word := range words {
-		if !strings.Contains(text, word) {
-			return false
-		}
-	}
-	for _, word := range w.filter.without {
-		if strings.Contains(text, word) {
-			return false
-		}
-	}
-	return true
+	return holds(text, words, w.filter.without)
 }
 
 // maxSample is how many changes a stream shows at once; the others are counted.

@@ -54,6 +54,7 @@ func TestChangesThatAFilterLeavesOut(t *testing.T) {
 			"-pods":         {"node-1"},
 			"node":          {"node-1", "GAP"},
 			"-pods -NODE-1": {},
+			"-nod -po -web": {"node-1", "GAP", "gone"}, // whole words
 		} {
 			var c changes
 			p.get("api/changes?types=pods,nodes&text="+url.QueryEscape(text), &c)

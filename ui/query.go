@@ -147,18 +147,13 @@ func (f *filter) matches(i *item) bool {
 	if len(f.words)+len(f.without) == 0 {
 		return true
 	}
-	text := i.text()
-	for _, w := range f.words {
-		if !strings.Contains(text, w) {
-			return false
-		}
-	}
-	for _, w := range f.without {
-		if strings.Contains(text, w) {
-			return false
-		}
-	}
-	return true
+	return holds(i.text(), f.words, f.without)
+}
+
+// holds reports whether a text has all words, and none of others as a whole word.
+func holds(text string, words, without []string) bool {
+	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }) &&
+		!slices.ContainsFunc(without, func(w string) bool { return natural.Holds(text, w) })
 }
 
 // text has the name, the namespace and the cells in lower case. Between them is what no word

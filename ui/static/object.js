@@ -236,7 +236,7 @@ export class Sheet {
 				h("td", { dir: "auto" }, h("b", {}, c.name), c.init ? " init" : "", h("div", { class: /waiting|terminated/.test(c.state) && !/Completed/.test(c.state) ? "bad" : "" }, c.state),
 					c.message ? h("div", {}, c.message) : null, c.last ? h("div", {}, "before: " + c.last) : null, c.image ? h("div", { class: "quiet" }, c.image) : null),
 				h("td", { class: "when" }, plural(c.restarts || 0, "restart")))))] : null,
-			this.data.tree?.root ? [h("h2", {}, "Owners and owned", d.exists === false && !this.at ? " when it was deleted" : ""), this.treeOf(this.data.tree.root)] : null,
+			this.data.tree?.root ? [h("h2", {}, "Owners and owned", d.exists === false ? " when it was deleted" : ""), this.treeOf(this.data.tree.root)] : null,
 			d.labels && Object.keys(d.labels).length ? [h("h2", {}, "Labels"), h("pre", {}, Object.entries(d.labels).map(([k, v]) => `${k}=${v}`).sort().join("\n"))] : null,
 			this.recent(),
 			d.commands?.length && !this.at && d.exists !== false ? [h("h2", {}, "Commands to copy"), d.commands.map(c => [h("p", { class: "quiet" }, c.title), command(c.text)])] : null,
@@ -331,7 +331,7 @@ export class Sheet {
 	yaml() {
 		const past = this.pos !== null && this.pos !== this.data.object?.pos, at = this.data.state?.at;
 		return [
-			past ? h("div", { class: "tools" }, h("span", {}, "A state of the past", at ? [", of ", when(at, this.hooks.now())] : "", "."), button(this.at ? "The state of this moment" : "The current state", () => this.hooks.go({ pos: null }))) : null,
+			past ? h("div", { class: "tools" }, h("span", {}, "A state of the past", at ? [", of ", when(at, this.hooks.now())] : "", "."), button(this.at ? "The state of this moment" : this.data.object?.exists === false ? "The last state" : "The current state", () => this.hooks.go({ pos: null }))) : null,
 			this.part(past ? "state" : "object", d => [
 				d.redacted ? h("p", { class: "note plain" }, "The values of this Secret were replaced before they were kept.") : null,
 				d.truncated ? h("p", { class: "note" }, "The object is larger than 1 MiB: its end is not shown.") : null,

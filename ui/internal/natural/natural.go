@@ -1,10 +1,11 @@
-// Package natural orders texts as people do.
+// Package natural compares texts as people do.
 package natural
 
 import (
 	"cmp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Compare compares texts, and the numbers in them by their value. It returns -1, 0 or 1 as
@@ -35,4 +36,24 @@ func digits(s string) (number, rest string) {
 		return s, ""
 	}
 	return s[:i], s[i:]
+}
+
+// Holds reports whether text has word with no letter or digit beside it: "kube" is in
+// "kube-proxy", and not in "kubectl".
+func Holds(text, word string) bool {
+	part := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	for rest := text; ; {
+		before, after, found := strings.Cut(rest, word)
+		if !found {
+			return false
+		}
+		at := len(text) - len(after) - len(word)
+		last, _ := utf8.DecodeLastRuneInString(text[:at])
+		next, _ := utf8.DecodeRuneInString(after)
+		if !part(last) && !part(next) {
+			return true
+		}
+		_, size := utf8.DecodeRuneInString(word)
+		rest = rest[len(before)+size:]
+	}
 }
