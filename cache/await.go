@@ -25,18 +25,18 @@ var ErrVanished = errors.New("the object was deleted before the cache showed it,
 // object, the object was deleted: then Await waits until it is gone, as
 // [Informer.AwaitDeleted] does.
 //
-// Await also returns nil if the store does not have the object, for one of these reasons:
+// Await also returns nil for one of these reasons:
 //
-//   - The watch of its namespace has passed the written revision. So the object was deleted,
-//     or the selectors do not match it any more.
-//   - The informer does not watch its namespace.
-//   - The selectors do not match written, or it is not in the Shard. Labels are compared if
-//     written has a method GetLabels, other fields than name and namespace if its JSON has
-//     them. (To wait for an earlier write that the selectors matched, await that write.)
-//   - Two lists were read since the call. The second was requested after the write.
+//   - The watch of its namespace has reached the written revision: if the store does not have
+//     the object, it was deleted, or the selectors do not match it any more.
+//   - Two lists were read since the call: the second was requested after the write.
+//   - The store does not have the object, and the informer does not watch its namespace.
+//   - The store does not have the object, and the selectors do not match written, or it is not
+//     in the Shard. Labels are compared if written has a method GetLabels, other fields than name
+//     and namespace if its JSON has them. (To wait for an earlier write, await that one.)
 //
-// The error is [ErrVanished] if the object may have come and gone unseen: the informer listed
-// again after the write, the list did not contain the object, and no handler was called with it.
+// The error is [ErrVanished] if the object came and went unseen: since the call the store never had
+// it, the informer listed again, and the list did not contain it. No handler was called with it.
 //
 // Await may wait until ctx is done for a write from before a restore of the server to an
 // earlier state, and, if revisions are not numbers, for a write that another one follows at

@@ -29,7 +29,7 @@ func NewStore[T kube.Object]() *RWStore[T] { return &RWStore[T]{newStore[T](1)} 
 
 // Apply applies one event and returns its changes, in order: none if the event is older than
 // the stored object, two if it replaces an object by one with the same name and another UID,
-// else one. The slice is valid until the next call.
+// and for SYNCED the deletions that the list shows. The slice is valid until the next call.
 //
 // An event is older if its revision is a smaller number. Where numbers say nothing, each
 // event with another revision is newer: if revisions are not numbers, and between RESTART and
