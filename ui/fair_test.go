@@ -63,7 +63,7 @@ func (w *world) as(name string) *page {
 // TestNamespacesOfOthersAreNotNamed: who may see nodes may see all of a type, but of no
 // namespace; nor does the right to one type name the namespaces of others.
 func TestNamespacesOfOthersAreNotNamed(t *testing.T) {
-	inWorld(t, Options{TokenReview: true, Keep: []string{"configmaps"}}, func(w *world) {
+	inWorld(t, Options{TokenReview: true}, func(w *world) {
 		w.judged(func(_ string, a reviews.Resource) bool {
 			return a.Resource == "nodes" || a.Resource == "configmaps" || a.Resource == "pods" && a.Namespace == "shop"
 		})

@@ -1,7 +1,9 @@
 package ui
 
 import (
+	"encoding/hex"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -10,13 +12,16 @@ import (
 	"github.com/listwatch/listwatch/ui/internal/gaps"
 )
 
+// accounts are of a type that is not watched always.
+var accounts = kube.Resource{Version: "v1", Plural: "serviceaccounts", Kind: "ServiceAccount"}
+
 // TestATypeIsWatchedWhileSomebodyLooks: some minutes after the last one left its watch
 // ends, and the next one goes on where it ended: no change is missed, and that it is not
 // known when they happened is a gap.
 func TestATypeIsWatchedWhileSomebodyLooks(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) {
 		put := func(value string) {
-			w.srv.Put(kube.ConfigMaps, fmt.Sprintf(`{"metadata":{"namespace":"shop","name":"a"},"data":{"k":%q}}`, value))
+			w.srv.Put(accounts, fmt.Sprintf(`{"metadata":{"namespace":"shop","name":"a","labels":{"k":%q}}}`, value))
 		}
 		put("1")
 		p := w.open()
@@ -24,15 +29,15 @@ func TestATypeIsWatchedWhileSomebodyLooks(t *testing.T) {
 			var types struct{ Types []wireType }
 			p.get("api/types", &types)
 			for _, k := range types.Types {
-				if k.Type == "configmaps" {
+				if k.Type == "serviceaccounts" {
 					return k
 				}
 			}
-			t.Fatal("no configmaps")
+			t.Fatal("no serviceaccounts")
 			return wireType{}
 		}
 		var l wireWindow
-		p.get("api/list?type=configmaps", &l)
+		p.get("api/list?type=serviceaccounts", &l)
 		w.pass(time.Second)
 		first := state()
 		if first.State != stateLive || first.Count != 1 {
@@ -44,12 +49,12 @@ func TestATypeIsWatchedWhileSomebodyLooks(t *testing.T) {
 			t.Errorf("when nobody does: %+v", got)
 		}
 		put("2")
-		p.get("api/list?type=configmaps", &l)
+		p.get("api/list?type=serviceaccounts", &l)
 		w.pass(time.Second)
 		if got := state(); got.State != stateLive || got.Modified != 1 || got.Gaps != 1 || got.Relists != 0 || got.Since != first.Since {
 			t.Errorf("when somebody looks again: %+v", got)
 		}
-		if p.get(fmt.Sprintf("api/list?type=configmaps&at=%d", watched), &l); l.Approximate || l.Total != 1 {
+		if p.get(fmt.Sprintf("api/list?type=serviceaccounts&at=%d", watched), &l); l.Approximate || l.Total != 1 {
 			t.Errorf("when somebody looked first: %+v", l)
 		}
 	})
@@ -59,9 +64,9 @@ func TestATypeIsWatchedWhileSomebodyLooks(t *testing.T) {
 // moment is shown; and still when the type is watched again.
 func TestAGapThatLasts(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) {
-		w.srv.Put(kube.ConfigMaps, `{"metadata":{"namespace":"shop","name":"a"},"data":{"k":"1"}}`)
+		w.srv.Put(accounts, `{"metadata":{"namespace":"shop","name":"a","labels":{"k":"1"}}}`)
 		p := w.open()
-		p.get("api/list?type=configmaps", new(wireWindow))
+		p.get("api/list?type=serviceaccounts", new(wireWindow))
 		w.pass(idleAfter + 5*time.Minute)
 		moment := now() - time.Minute.Milliseconds()
 		look := func(lasts bool) {
@@ -70,7 +75,7 @@ func TestAGapThatLasts(t *testing.T) {
 			p.get("api/activity", &activity)
 			p.get(fmt.Sprintf("api/changes?at=%d", moment), &changes)
 			var past struct{ States []wireStateOf }
-			p.get("api/history?type=configmaps&ns=shop&name=a", &past)
+			p.get("api/history?type=serviceaccounts&ns=shop&name=a", &past)
 			for what, list := range map[string]gaps.List{"activity": activity.Gaps, "changes": changes.Gaps} {
 				if len(list) != 1 || !list[0].Has(moment) || (list[0].To == 0) != lasts {
 					t.Errorf("%s: %+v", what, list)
@@ -80,7 +85,7 @@ func TestAGapThatLasts(t *testing.T) {
 				t.Errorf("history: %+v", g)
 			}
 			var list wireWindow // somebody looks, so that the type is watched again
-			p.get(fmt.Sprintf("api/list?type=configmaps&at=%d", moment), &list)
+			p.get(fmt.Sprintf("api/list?type=serviceaccounts&at=%d", moment), &list)
 			if g := list.Gaps; len(g) != 1 || !g[0].Has(moment) {
 				t.Errorf("list: %+v", g)
 			}
@@ -94,16 +99,59 @@ func TestAGapThatLasts(t *testing.T) {
 // TestATypeIsWatchedWhileAnObjectIsOpen, although no list shows it.
 func TestATypeIsWatchedWhileAnObjectIsOpen(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) {
-		w.srv.Put(kube.ConfigMaps, `{"metadata":{"namespace":"shop","name":"a"},"data":{"k":"1"}}`)
+		w.srv.Put(accounts, `{"metadata":{"namespace":"shop","name":"a","labels":{"k":"1"}}}`)
 		p := w.open()
 		tap := p.stream("client-1", "")
-		p.post("api/subscribe", `{"client":"client-1","objects":[{"id":"o","type":"configmaps","ns":"shop","name":"a"}]}`)
+		p.post("api/subscribe", `{"client":"client-1","objects":[{"id":"o","type":"serviceaccounts","ns":"shop","name":"a"}]}`)
 		tap.read(3 * idleAfter)
-		w.srv.Put(kube.ConfigMaps, `{"metadata":{"namespace":"shop","name":"a"},"data":{"k":"2"}}`)
+		w.srv.Put(accounts, `{"metadata":{"namespace":"shop","name":"a","labels":{"k":"2"}}}`)
 		w.pass(time.Second)
 		var o wireObject
-		if p.get("api/object?type=configmaps&ns=shop&name=a", &o); !strings.Contains(o.YAML, `k: "2"`) {
+		if p.get("api/object?type=serviceaccounts&ns=shop&name=a", &o); !strings.Contains(o.YAML, `k: "2"`) {
 			t.Errorf("%s", o.YAML)
 		}
 	})
+}
+
+// TestSettingsLeaveMemoryToOthers: they are watched always while half of the memory is free, and
+// then while somebody looks.
+func TestSettingsLeaveMemoryToOthers(t *testing.T) {
+	inWorld(t, Options{Limits: Limits{Objects: 1 << 20}}, func(w *world) {
+		w.pod("a", "Running")
+		state := func(id string) string {
+			k := w.ui.kind(id)
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			return k.state
+		}
+		if got := state("configmaps"); got != stateLive {
+			t.Errorf("at first: %s", got)
+		}
+		noise := rand.New(rand.NewPCG(1, 2))
+		for n := range 20 {
+			w.srv.Put(kube.ConfigMaps, fmt.Sprintf(`{"metadata":{"namespace":"shop","name":"c-%d"},"data":{"k":%q}}`, n, dense(noise, 40<<10)))
+		}
+		w.pass(time.Second)
+		if got := state("configmaps"); got != stateBudget {
+			t.Errorf("with three quarters of the memory: %s", got)
+		}
+		if got := state("pods"); got != stateLive {
+			t.Errorf("pods: %s", got)
+		}
+		p := w.open()
+		p.post("api/subscribe", `{"client":"client-1","windows":[{"id":"w","type":"configmaps"}]}`)
+		p.stream("client-1", "").read(5 * time.Second)
+		if got := state("configmaps"); got != stateLive {
+			t.Errorf("when somebody looks: %s", got)
+		}
+	})
+}
+
+// dense is a text that cannot be compressed.
+func dense(r *rand.Rand, size int) string {
+	b := make([]byte, size/2)
+	for i := range b {
+		b[i] = byte(r.Uint32())
+	}
+	return hex.EncodeToString(b)
 }

@@ -69,6 +69,7 @@ type kind struct {
 	stop          context.CancelCauseFunc // of the watch that runs; nil = none does
 	starting      bool
 	always        bool
+	yields        bool // half of the memory to others, unless somebody looks
 	loading       progress
 	count         int64 // of an idle type; -1 = unknown
 	counted       int64
@@ -225,8 +226,8 @@ func (k *kind) take(ev watch.Event[codec.RawFull], err error) error {
 	if ev.Type == watch.Synced {
 		k.synced()
 	}
-	if k.u.memory.Load() > k.u.limits.Objects {
-		return k.tooMuch()
+	if used, limit := k.u.memory.Load(), k.limit(); used > limit {
+		return k.tooMuch(used, limit)
 	}
 	return nil
 }
@@ -241,13 +242,13 @@ func (k *kind) failed(err error) error {
 }
 
 // tooMuch: what nobody looks at makes room, or the type is not watched any more.
-func (k *kind) tooMuch() error {
-	k.u.tight.Store(true)
-	if k.u.memory.Load() < k.u.limits.Objects+k.u.limits.Objects/8 {
+func (k *kind) tooMuch(used, limit int64) error {
+	k.u.tight.CompareAndSwap(false, used > k.u.limits.Objects)
+	if used < limit+limit/8 {
 		return nil // until that is done
 	}
 	k.forget()
-	k.change(stateBudget, "the memory budget for objects, "+megabytes(k.u.limits.Objects)+", is used: open fewer types, or give more (--memory)")
+	k.change(stateBudget, megabytes(limit)+" of the memory budget for objects, "+megabytes(k.u.limits.Objects)+", are used: open fewer types, or give more (--memory)")
 	return errBudget
 }
 

@@ -226,7 +226,7 @@ func TestTree(t *testing.T) {
 			owned(kube.Pods, name, "ReplicaSet", "web-1", uid(kube.ReplicaSets, "web-1"))
 		}
 		owned(kube.Pods, "lost", "ReplicaSet", "gone", "no-such-uid")
-		w.srv.Put(kube.Pods, `{"metadata":{"namespace":"shop","name":"batch","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"hourly","uid":"u-config"}]}}`)
+		w.srv.Put(kube.Pods, `{"metadata":{"namespace":"shop","name":"batch","ownerReferences":[{"apiVersion":"v1","kind":"ServiceAccount","name":"hourly","uid":"u-account"}]}}`)
 		w.pass(time.Second)
 		var got struct{ Root node }
 		p.get("api/tree?type=pods&ns=shop&name=web-1-b", &got)
@@ -343,12 +343,12 @@ func TestSecretsAreRedacted(t *testing.T) {
 // TestTheFirstListIsNoChange at a moment of the past either.
 func TestTheFirstListIsNoChange(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) {
-		w.srv.Put(kube.ConfigMaps, `{"metadata":{"namespace":"shop","name":"a"}}`)
+		w.srv.Put(accounts, `{"metadata":{"namespace":"shop","name":"a"}}`)
 		p := w.open()
 		var l wireWindow
-		p.get("api/list?type=configmaps", &l)
+		p.get("api/list?type=serviceaccounts", &l)
 		w.pass(time.Second)
-		p.get(fmt.Sprintf("api/list?type=configmaps&at=%d", now()), &l)
+		p.get(fmt.Sprintf("api/list?type=serviceaccounts&at=%d", now()), &l)
 		if len(l.Rows) != 1 || l.Rows[0].Op != "" || l.Rows[0].Changed != 0 {
 			t.Errorf("%+v", l.Rows)
 		}

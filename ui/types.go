@@ -28,8 +28,11 @@ const (
 	idleAfter  = 5 * time.Minute // a watch ends so long after the last viewer left
 )
 
-// usual are the types that are watched always.
-var usual = []string{"pods", "deployments.apps", "replicasets.apps", "statefulsets.apps", "daemonsets.apps", "jobs.batch", "cronjobs.batch", "nodes", "events"}
+// usual are the types that are watched always; settings are while half of the memory is free.
+var (
+	usual    = []string{"pods", "deployments.apps", "replicasets.apps", "statefulsets.apps", "daemonsets.apps", "jobs.batch", "cronjobs.batch", "nodes", "events"}
+	settings = []string{"services", "configmaps", "persistentvolumeclaims", "resourcequotas", "ingresses.networking.k8s.io", "networkpolicies.networking.k8s.io", "horizontalpodautoscalers.autoscaling"}
+)
 
 // discover keeps the types up to date until ctx ends.
 func (u *UI) discover(ctx context.Context) {
@@ -107,6 +110,7 @@ const maxTypes = 2000
 func newKind(u *UI, r discovery.Resource) *kind {
 	k := &kind{u: u, id: r.GroupResource(), section: section.Of(r), res: r, state: stateIdle, count: -1}
 	k.always = u.always[k.id]
+	k.yields = slices.Contains(settings, k.id) && !slices.Contains(u.o.Keep, k.id)
 	k.forget()
 	return k
 }
@@ -149,6 +153,14 @@ func (k *kind) start() {
 		}
 	default: // a page asks again
 	}
+}
+
+// limit is how much memory all types may use before this one is not watched any more.
+func (k *kind) limit() int64 {
+	if k.yields && len(k.views) == 0 {
+		return k.u.limits.Objects / 2
+	}
+	return k.u.limits.Objects
 }
 
 // maintain stops watches that nobody looks at, and drops what only they needed.

@@ -39,8 +39,9 @@ type Options struct {
 	Name string
 
 	// Keep names further types that are always watched, such as "certificates.cert-manager.io",
-	// as pods, workloads, nodes and events are. Others are watched while a page shows them, and
-	// five minutes longer.
+	// as pods, workloads, nodes and events are. Services, ConfigMaps, Ingresses, NetworkPolicies,
+	// ResourceQuotas, PersistentVolumeClaims and HorizontalPodAutoscalers are too, while half of
+	// Limits.Objects is free. Others are watched while a page shows them, and five minutes longer.
 	Keep []string
 
 	// History, if set, is a folder that stores the states of the types that are always watched,
@@ -191,7 +192,7 @@ func New(o Options) (*UI, error) {
 		}
 		u.dir, u.keeper = dir, archive.NewQueue(dir, u.lost)
 	}
-	for _, id := range slices.Concat(usual, o.Keep) {
+	for _, id := range slices.Concat(usual, settings, o.Keep) {
 		u.always[id] = true
 	}
 	guarded := guard.Handler(secured(u.routes(files)), guard.Options{Bound: o.Bound, Hosts: o.Hosts, Forms: []string{"/plain"}})

@@ -143,7 +143,7 @@ func TestWhatActivityMisses(t *testing.T) {
 	p := w.open("type=activity", look{})
 	p.shows("#unwatched", "types not watched")
 	p.click("#unwatched")
-	p.shows("#dialog", "listwatch ui configmaps")
+	p.shows("#dialog", "listwatch ui endpointslices.discovery.k8s.io")
 	p.shows("#dialog", "secrets")
 	p.sound()
 }

@@ -176,10 +176,10 @@ func TestTreeShowsOwners(t *testing.T) {
 	p.shot("tree")
 	// What was not searched is many names: they do not hide what can be done.
 	p.shows("#object", "Not searched")
-	p.without("#object", "configmaps")
+	p.without("#object", "serviceaccounts")
 	p.until("document.querySelector('#object .body').scrollHeight <= document.querySelector('#object .body').clientHeight")
 	p.click("#object details summary")
-	p.shows("#object details", "configmaps")
+	p.shows("#object details", "serviceaccounts")
 	p.click("#object .tree > li > a")
 	p.shows("#object .sub", "Deployment in shop")
 	p.sound()

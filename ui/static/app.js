@@ -281,7 +281,7 @@ function drawHead() {
 function showUnwatched() {
 	const names = changes.unwatched().map(t => t.type).sort();
 	dialog("Types that are not watched", h("p", {}, "Activity does not have their changes. A type is watched while a page shows it. To watch types always, name them at the start:"),
-		command("listwatch ui " + (names.includes("configmaps") ? "configmaps" : names[0] || "TYPE")), h("h2", {}, plural(names.length, "type")), h("p", { class: "quiet" }, names.join(", ")));
+		command("listwatch ui " + (names.find(n => n.startsWith("endpointslices.")) || names[0] || "TYPE")), h("h2", {}, plural(names.length, "type")), h("p", { class: "quiet" }, names.join(", ")));
 }
 
 // drawWhere names the cluster, and is a button where there are several.

@@ -65,9 +65,10 @@ with their history, the changes with their times, and the times that were not ob
 The page cannot change the cluster, and does not show the values of Secrets.
 
 The link on stderr opens the page in one browser; press Enter for another link.
-Pods, workloads, nodes, events and the given types are always watched; other types are
-watched while a page shows them. --history keeps the states of the types that are always
-watched on disk.`,
+Pods, workloads, nodes, events and the given types are always watched; Services, ConfigMaps,
+Ingresses, NetworkPolicies, ResourceQuotas, PersistentVolumeClaims and autoscalers too, while
+half of --memory is free; other types are watched while a page shows them. --history keeps
+the states of the types that are always watched on disk.`,
 		Example: `  listwatch ui
   listwatch ui --history ~/history/prod
   listwatch ui --recording incident.lwrec.ndjson.gz
@@ -259,5 +260,5 @@ func (o *Serving) Demo(cmd *cobra.Command, speed float64, t *messages.Writer) er
 		return exit.Failed(err)
 	}
 	defer c.CloseIdleConnections()
-	return serve(cmd, o, "", t, ui.Options{Client: c, Name: "demo", Keep: []string{"services", "configmaps"}})
+	return serve(cmd, o, "", t, ui.Options{Client: c, Name: "demo"})
 }
