@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,6 +38,7 @@ func main() {
 	flag.DurationVar(&o.run, "run", 10*time.Minute, "how long pods change; 3 minutes of 1,000 changes a second are as many as an hour of 50")
 	flag.StringVar(&o.out, "out", "", "file for the table, besides stdout")
 	flag.Parse()
+	debug.SetGCPercent(400) // of the fake apiserver, which is not measured, and has the processors in common with what is
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := o.bench(ctx); err != nil {
@@ -135,7 +137,7 @@ func (o options) churn(ctx context.Context, w *world, u *uiProcess, p *tab) ([]f
 	changing, stop := context.WithTimeout(ctx, o.run)
 	defer stop()
 	done := make(chan churn, 1)
-	bytes, began := u.sent(), time.Now()
+	bytes, began, processors := u.sent(), time.Now(), processorTimes(u.page.PID)
 	go func() { done <- w.change(changing, o.rate, visible) }()
 	hour := make(chan float64, 1)
 	go func() {
@@ -154,7 +156,8 @@ func (o options) churn(ctx context.Context, w *world, u *uiProcess, p *tab) ([]f
 	if err != nil {
 		return nil, err
 	}
-	rate := float64(u.sent()-bytes) / 1000 / time.Since(began).Seconds()
+	took := time.Since(began).Seconds()
+	rate, used := float64(u.sent()-bytes)/1000/took, processorTimes(u.page.PID).since(processors, took)
 	seen, err := p.seen(ctx)
 	if err != nil {
 		return nil, err
@@ -175,6 +178,10 @@ func (o options) churn(ctx context.Context, w *world, u *uiProcess, p *tab) ([]f
 	head, tail := heaps[len(heaps)/5:len(heaps)/5+len(heaps)/5+1], heaps[len(heaps)-len(heaps)/5-1:]
 	return []figure{
 		{"changes a second", float64(c.changes) / o.run.Seconds(), "", 0},
+		{"of one processor: listwatch ui", used.ui, "%", 0},
+		{"of one processor: the fake apiserver and the bench", used.bench, "%", 0},
+		{"of one processor: all others, of them mostly the browser", used.others, "%", 0},
+		{"of one processor: taken by other machines", used.stolen, "%", 0},
 		{"from the server's write to the change of a visible row, p50", late[len(late)/2], "ms", 0},
 		{"from the server's write to the change of a visible row, p99", late[len(late)*99/100], "ms", 200},
 		{"changes of visible rows that the page did not show within 2 s", float64(missed), "", 0},
