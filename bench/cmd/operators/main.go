@@ -188,6 +188,7 @@ func (o options) table(all []*operator) string {
 	count := func(v float64) string { return fmt.Sprintf("%.0f", v) }
 	seconds := func(v float64) string { return fmt.Sprintf("%.1f s", v) }
 	row("resident memory, idle with 1 object", median(func(r run) float64 { return r.One }, megabytes))
+	row("of it, what is not the program's file", median(func(r run) float64 { return r.Private }, megabytes))
 	row(fmt.Sprintf("resident memory, idle with %d objects", o.Objects+1), median(func(r run) float64 { return r.Many }, megabytes))
 	row("peak of the resident memory", median(func(r run) float64 { return r.Peak }, megabytes))
 	row("requests for an object, Events aside", median(func(r run) float64 { return r.Requests }, func(v float64) string { return fmt.Sprintf("%.1f", v) }))

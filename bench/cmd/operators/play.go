@@ -32,6 +32,7 @@ import (
 // run is what one process of an operator took.
 type run struct {
 	One, Many, Peak float64 // bytes
+	Private         float64 // of One, without the pages of the program's file, which processes share
 	Requests        float64 // for each object
 	Quiet           float64 // while nothing changed
 	CPU, Ready      float64 // seconds
@@ -103,6 +104,9 @@ func (w *world) measure(ctx context.Context, o options, r *run) (err error) {
 	}
 	time.Sleep(o.Idle)
 	if r.One, err = w.memory("VmRSS:"); err != nil {
+		return err
+	}
+	if r.Private, err = w.memory("RssAnon:"); err != nil {
 		return err
 	}
 	w.srv.ForgetRequests()
