@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/ui/internal/chunks"
+	"github.com/listwatch/listwatch/ui/internal/diff"
 	"github.com/listwatch/listwatch/ui/internal/gaps"
 	"github.com/listwatch/listwatch/ui/internal/history"
 	"github.com/listwatch/listwatch/ui/internal/rates"
@@ -29,12 +30,17 @@ type wireChange struct {
 	*gaps.Gap
 }
 
-func (c *change) wire() wireChange {
-	w := wireChange{Pos: c.pos, At: c.at, Type: c.kind.id, Op: c.op.String(), By: c.by.Value(), What: c.what, Inferred: c.inferred, Gap: c.gap}
-	if c.life != nil {
-		w.NS, w.Name, w.UID, w.N = c.life.key.Namespace, c.life.key.Name, c.life.uid, c.life.n
+// wire tells of a change, if words are searched for with all that it names.
+func (w *choice) wire(c *change) wireChange {
+	what, rest, _ := strings.Cut(c.what, diff.Rest)
+	if rest != "" && len(w.filter.words) > 0 {
+		what += ": " + rest
 	}
-	return w
+	out := wireChange{Pos: c.pos, At: c.at, Type: c.kind.id, Op: c.op.String(), By: c.by.Value(), What: what, Inferred: c.inferred, Gap: c.gap}
+	if c.life != nil {
+		out.NS, out.Name, out.UID, out.N = c.life.key.Namespace, c.life.key.Name, c.life.uid, c.life.n
+	}
+	return out
 }
 
 // choice says which changes are wanted.
@@ -94,7 +100,7 @@ func (st *stream) sample(a *activity, changes chunks.List[change]) {
 			continue
 		}
 		if len(list) < maxSample || e.op == history.Gap {
-			list = append(list, e.wire())
+			list = append(list, want.wire(e))
 		} else {
 			omitted++
 		}
@@ -210,7 +216,7 @@ func (u *UI) getChanges(s *session, r *http.Request) (any, error) {
 			more = true
 			break
 		}
-		list = append(list, e.wire())
+		list = append(list, want.wire(e))
 	}
 	open := slices.DeleteFunc(u.gaps(want.types, sight, at, at+1), func(g gaps.Gap) bool { return !g.Has(at) || g.Type == leases && !want.leases() })
 	return map[string]any{"changes": list, "more": more, "gaps": open}, nil

@@ -70,6 +70,27 @@ func TestChangesThatAFilterLeavesOut(t *testing.T) {
 	})
 }
 
+// TestAllThatChangedIsSearched, also what finds no place in a row; the row names it then.
+func TestAllThatChangedIsSearched(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		p := w.open()
+		for n := range 2 {
+			w.srv.Put(kube.ConfigMaps, fmt.Sprintf(`{"metadata":{"namespace":"shop","name":"web"},"data":{"a":"%d","b":"%d","c":"%d","pool":"%d"}}`, n, n, n, n))
+		}
+		w.pass(time.Second)
+		for query, want := range map[string]string{
+			"":          "Data changed: a 0 → 1, b 0 → 1, c 0 → 1, and 1 more",
+			"&text=c":   "Data changed: a 0 → 1, b 0 → 1, c 0 → 1, and 1 more: pool 0 → 1",
+			"&text=poo": "Data changed: a 0 → 1, b 0 → 1, c 0 → 1, and 1 more: pool 0 → 1",
+		} {
+			var c struct{ Changes []wireChange }
+			if p.get("api/changes?types=configmaps&limit=1"+query, &c); len(c.Changes) != 1 || c.Changes[0].What != want {
+				t.Errorf("%q: %+v, want %q", query, c.Changes, want)
+			}
+		}
+	})
+}
+
 // TestEarlierChangesOfOneMoment: a page of changes goes on before a position, so that more
 // changes of one millisecond than a page has are all shown.
 func TestEarlierChangesOfOneMoment(t *testing.T) {

@@ -45,7 +45,7 @@ func (k *kind) record(d cache.Delta[*item], p parsed) {
 		case k.id == "events" && d.Type != watch.Deleted:
 			c.what = k.report(it)
 		case d.Type == watch.Added && it.life.before != nil:
-			c.what = k.headline(it.life.before, p, again)
+			c.what = k.headline(it.life.before, p, diff.Again)
 		case d.Type == watch.Modified:
 			if it.wanted == d.Old.wanted { // else what somebody wants is said, and not what follows of it
 				c.what = archive.What(k.columns, []byte(it.hits), d.Old.cells, it.cells, maxWhat)
@@ -113,15 +113,7 @@ func (k *kind) headline(l *life, p parsed, say func([]diff.Change) string) strin
 		return ""
 	}
 	changes, _, _ := diff.Texts(before.JSON(), p.object.JSON(), 100)
-	return printable.Cut(say(changes), maxWhat)
-}
-
-// again says how an object differs from the one that had its name before.
-func again(changes []diff.Change) string {
-	if changes = diff.Wanted(changes); len(changes) == 0 {
-		return "Created again"
-	}
-	return "Created again: " + diff.Summary(changes)
+	return printable.Cut(say(changes), 2*maxWhat)
 }
 
 // touchAll makes all views new: the columns or all rows are other ones.

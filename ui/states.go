@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
@@ -101,7 +102,8 @@ func stateOf(t history.Text, before *history.Text) wireStateOf {
 		changes = diff.Wanted(changes)
 	}
 	if w.Headline == "" {
-		w.Headline = printable.Cut(diff.Headline(changes), 200)
+		line, _, _ := strings.Cut(diff.Summary(changes), diff.Rest)
+		w.Headline = printable.Cut(line, 200)
 	}
 	all := len(changes)
 	if changes = changes[:min(len(changes), maxDiffs)]; changes != nil {

@@ -46,6 +46,10 @@ func TestObjectShowsItsHistory(t *testing.T) {
 	p.press("1")
 	p.press("3")
 	p.shows("#object", "A state of the past")
+	p.press("ArrowLeft") // it is not that of another moment
+	p.without("#object", "A state of the past")
+	p.js("history.back(), 1", nil)
+	p.shows("#object", "A state of the past")
 	p.js("document.querySelector('#object .tools button').click(), 1", nil)
 	p.shows("#object pre.yaml", "phase: Failed")
 	w.delete("web")

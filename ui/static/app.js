@@ -40,9 +40,10 @@ function write(name, value) { try { localStorage.setItem("listwatch-" + name, JS
 
 // ---- the URL ----
 
-// href is the link of this view with some of it changed.
+// href is the link of this view with some of it changed. A state that was chosen is not that of
+// another object or moment.
 function href(patch) {
-	const v = { ...view, ...(patch.object === undefined ? {} : { pos: null, diff: "" }), ...patch }, q = new URLSearchParams();
+	const v = { ...view, ...(patch.object === undefined && patch.at === undefined ? {} : { pos: null, diff: "" }), ...patch }, q = new URLSearchParams();
 	if (v.type) q.set("type", v.type);
 	if (v.ns?.length) q.set("ns", v.ns.join(","));
 	if (v.filter) q.set("filter", v.filter);
@@ -73,7 +74,7 @@ function parse() {
 function go(patch) {
 	const before = location.hash, to = href(patch);
 	if (before === to) return;
-	const small = Object.keys(patch).every(k => k === "at" ? !view.at === !patch.at : ["filter", "sort", "wide"].includes(k));
+	const small = Object.keys(patch).every(k => k === "at" ? !view.at === !patch.at && view.pos === null && !view.diff : ["filter", "sort", "wide"].includes(k));
 	history[small ? "replaceState" : "pushState"](null, "", to);
 	apply();
 }
@@ -295,11 +296,11 @@ function drawWhere() {
 }
 
 function drawMode() {
-	const input = $("filter").value.trim(), mode = $("mode"), kind = kindOf(input), w = list.win;
+	const input = $("filter").value.trim(), mode = $("mode"), kind = kindOf(input), words = view.type === ACTIVITY, w = list.win;
 	$("clear").hidden = !input;
 	const wrong = !!refusedFilter && refusedFilter.filter === input;
 	$("find").classList.toggle("wrong", wrong);
-	text(mode, !input ? "" : wrong ? refusedFilter.error.slice(0, 80) : kind === "jq" && state?.jq === false ? "text: this page has no jq" : kind === "jq" ? (view.filter === input ? (w?.filter && w.filter.done < w.filter.of ? "jq, searching" : "jq") : "jq, press Enter") : kind);
+	text(mode, !input ? "" : wrong ? refusedFilter.error.slice(0, 80) : words ? (kind === "text" ? kind : `text: Activity has no ${kind}`) : kind === "jq" && state?.jq === false ? "text: this page has no jq" : kind === "jq" ? (view.filter === input ? (w?.filter && w.filter.done < w.filter.of ? "jq, searching" : "jq") : "jq, press Enter") : kind);
 	mode.title = wrong ? refusedFilter.error : "";
 }
 let refusedFilter = null;
@@ -529,7 +530,7 @@ function listen() {
 		const f = $("filter").value.trim();
 		drawMode();
 		clearTimeout(listen.typing);
-		if (kindOf(f) !== "jq") listen.typing = setTimeout(() => go({ filter: f }), 120);
+		if (view.type === ACTIVITY || kindOf(f) !== "jq") listen.typing = setTimeout(() => go({ filter: f }), 120);
 	});
 	$("clear").addEventListener("click", () => { $("filter").value = ""; go({ filter: "" }); $("filter").focus(); drawMode(); });
 	$("pulse").addEventListener("click", health);

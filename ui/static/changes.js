@@ -156,10 +156,11 @@ export class Changes {
 		if (c.op === "GAP") tr = h("tr", { class: "gap", role: "row", "data-pos": c.pos }, h("td", { role: "gridcell", colspan: 6, dir: "auto" }, `${c.type}: ${during(c)}: ${c.reason || "the connection was lost"}.${c.idle && c.to ? "" : " What came and went in between is not known."}`));
 		else {
 			const of = (tab, pos) => this.hooks.href({ object: { type: c.type, ns: c.ns || "", name: c.name, uid: c.uid }, tab, pos });
+			const change = c.type === "events" ? of("") : of("history", c.pos); // an Event has no story
 			const expired = c.op === "DELETED" && c.type === "events"; // after an hour, mostly
 			const td = (value, cls) => h("td", { role: "gridcell", class: cls, dir: "auto", title: String(value).length > 14 ? value : null }, value);
 			tr = h("tr", { class: "change " + c.op.toLowerCase(), role: "row", "data-pos": c.pos, onclick: e => { if (!e.target.closest("a") && getSelection().isCollapsed) tr.querySelector("td.n a").click(); } }, h("td", { role: "gridcell" }, h("a", { href: this.hooks.href({ at: c.at }), title: "Show this moment" }, clock(c.at))), td(c.type), expired ? td("expired") : td({ ADDED: "added", MODIFIED: "changed", DELETED: "deleted" }[c.op] || c.op, { ADDED: "add", DELETED: "del" }[c.op]),
-				h("td", { role: "gridcell", class: "n", dir: "auto" }, h("a", { href: of(""), title: c.name }, c.ns ? c.ns + "/" + c.name : c.name)), h("td", { role: "gridcell", class: "dim", dir: "auto", title: c.by || (c.op === "MODIFIED" ? "Not known: a write that only removes fields leaves no name" : c.op === "DELETED" ? "Not known: a deletion leaves no name" : null) }, c.by || ""), h("td", { role: "gridcell", dir: "auto", title: c.what || null }, c.inferred ? "found by comparing. " : "", c.what ? h("a", { href: of("history", c.pos), title: "Show this state" }, c.what) : ""));
+				h("td", { role: "gridcell", class: "n", dir: "auto" }, h("a", { href: change, title: c.name }, c.ns ? c.ns + "/" + c.name : c.name)), h("td", { role: "gridcell", class: "dim", dir: "auto", title: c.by || (c.op === "MODIFIED" ? "Not known: a write that only removes fields leaves no name" : c.op === "DELETED" ? "Not known: a deletion leaves no name" : null) }, c.by || ""), h("td", { role: "gridcell", dir: "auto", title: c.what || null }, c.inferred ? "found by comparing. " : "", c.what ? h("a", { href: change, title: "Show this state" }, c.what) : ""));
 		}
 		this.made.set(c.pos, tr);
 		return tr;

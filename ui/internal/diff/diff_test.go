@@ -49,7 +49,7 @@ func TestObjects(t *testing.T) {
 			if diff := cmp.Diff(test.want, got); diff != "" || more != 0 {
 				t.Errorf("(-want +got), %d more:\n%s", more, diff)
 			}
-			if got := Headline(got); got != test.headline {
+			if got, _ := headline(got); got != test.headline {
 				t.Errorf("headline %q, want %q", got, test.headline)
 			}
 		})

@@ -37,6 +37,6 @@ func FuzzTexts(f *testing.F) {
 		if same, _, _ := Texts(a, a, limit); len(same) > 0 {
 			t.Fatalf("an object differs from itself in %s", same[0].Path)
 		}
-		_ = Headline(changes)
+		_ = Summary(changes)
 	})
 }

@@ -7,33 +7,55 @@ import (
 	"strings"
 )
 
-// Headline says in a few words what changes are about: the one that people look for first.
-func Headline(changes []Change) string {
-	line, _ := headline(changes)
+// Rest is between what Summary says in a few words and the names of what else changed.
+const Rest = "\x00"
+
+// Summary says in a few words what changes are about, the one that people look for first, and
+// what else of spec, data or labels changed. What finds no place is counted, and named behind
+// [Rest].
+func Summary(changes []Change) string {
+	const named = 2 // that are named besides the first
+	line, first := headline(changes)
+	var rest []string
+	more := 0
+	for i, c := range changes {
+		if i == first || first < 0 || !c.wanted() || twin(c, changes) {
+			continue
+		}
+		at := c.Path[strings.IndexByte(c.Path, '.')+1:]
+		if element := strings.LastIndexByte(at, '['); element >= 0 {
+			at = at[strings.LastIndexByte(at[:element], '.')+1:] // which one is part of the name
+		}
+		if at += became(c); more < named {
+			line += ", " + at
+		} else {
+			rest = append(rest, at)
+		}
+		more++
+	}
+	if len(rest) > 0 {
+		line += ", and " + strconv.Itoa(len(rest)) + " more" + Rest + strings.Join(rest, ", ")
+	}
 	return line
 }
 
-// Summary is the headline, and what else of spec, data or labels changed.
-func Summary(changes []Change) string {
-	const named = 2 // that are named besides the headline
-	line, first := headline(changes)
-	more := 0
-	for i, c := range changes {
-		if i == first || first < 0 || !c.wanted() {
-			continue
-		}
-		if more++; more <= named {
-			at := c.Path[strings.IndexByte(c.Path, '.')+1:]
-			if element := strings.LastIndexByte(at, '['); element >= 0 {
-				at = at[strings.LastIndexByte(at[:element], '.')+1:] // which one is part of the name
-			}
-			line += ", " + at + cmp.Or(values(c, func(s string) string { return s }), when(c.Old == nil, " added"), when(c.New == nil, " removed"))
-		}
+// Again is the summary of how an object differs from the one that had its name before.
+func Again(changes []Change) string {
+	if changes = Wanted(changes); len(changes) == 0 {
+		return "Created again"
 	}
-	if more > named {
-		line += ", and " + strconv.Itoa(more-named) + " more"
-	}
-	return line
+	return "Created again: " + Summary(changes)
+}
+
+// twin says whether c repeats another change, as clusterIPs[0] does clusterIP.
+func twin(c Change, changes []Change) bool {
+	one, ok := strings.CutSuffix(c.Path, "s[0]")
+	return ok && slices.ContainsFunc(changes, func(c Change) bool { return c.Path == one })
+}
+
+// became says how a short text changed, or that it is new or gone.
+func became(c Change) string {
+	return cmp.Or(values(c, func(s string) string { return s }), when(c.Old == nil, " added"), when(c.New == nil, " removed"))
 }
 
 // Wanted are the changes of spec, data and labels, which somebody wanted.
@@ -93,6 +115,7 @@ var headlines = []struct {
 	{"status.containerStatuses", ".state.terminated.reason", value},
 	{"status.containerStatuses", ".state.terminated", reason},
 	{"status.phase", "", value},
+	{"spec.selector", "", named("Spec changed", "spec.")},
 	{"spec.", "", named("Spec changed", "spec.")},
 	{"status.conditions[type=Progressing]", ".reason", value},
 	{"status.conditions[type=Progressing]", "", reason},
@@ -124,7 +147,7 @@ func named(what, below string) func(Change) string {
 			at = strings.TrimSuffix(key, `"]`)
 		}
 		if at != "" {
-			return what + ": " + at + values(c, func(s string) string { return s })
+			return what + ": " + at + became(c)
 		}
 		return what
 	}

@@ -39,7 +39,7 @@ func TestHeadlinesOfARollout(t *testing.T) {
 		{"Only times changed", []Change{c("status.conditions[type=Ready].lastTransitionTime", "1", "2"), c("status.startTime", "1", "2")}},
 		{"Changed status", []Change{c("status.podIP", "1", "2"), c("status.startTime", "1", "2")}},
 	} {
-		if got := Headline(test.changes); got != test.want {
+		if got, _ := headline(test.changes); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)
 		}
 	}
@@ -48,10 +48,12 @@ func TestHeadlinesOfARollout(t *testing.T) {
 		want    string
 		changes []Change
 	}{
-		{"Image changed web:2.0 → web:2.1, containers[name=app].resources.limits.cpu 100m → 500m, containers[name=app].resources.requests added, and 1 more", []Change{c(container+"image", "web:2.0", "web:2.1"),
+		{"Image changed web:2.0 → web:2.1, containers[name=app].resources.limits.cpu 100m → 500m, containers[name=app].resources.requests added, and 1 more\x00paused removed", []Change{c(container+"image", "web:2.0", "web:2.1"),
 			c(container+"resources.limits.cpu", "100m", "500m"), c(container+"resources.requests", "", `{"cpu":"500m"}`), c("spec.paused", "true", ""), c("metadata.generation", "1", "2")}},
 		{"Spec changed: template.spec.containers[name=app].env[name=HOST].value a → b, env[name=LOG].value info → debug", []Change{c(container+"env[name=HOST].value", "a", "b"), c(container+"env[name=LOG].value", "info", "debug")}},
 		{"Scaled 2 → 3", []Change{c("spec.replicas", "2", "3"), c("status.replicas", "2", "3")}},
+		{"Spec changed: selector.track removed, clusterIP a → b, ports[port=5432].targetPort 1 → 2", []Change{c("spec.clusterIP", "a", "b"), c("spec.clusterIPs[0]", "a", "b"),
+			c("spec.ports[port=5432].targetPort", "1", "2"), c("spec.selector.track", "stable", "")}},
 		{"Data changed: a 1 → 2, b removed", []Change{c("data.a", "1", "2"), c("data.b", "1", "")}},
 		{"Written without a change", nil},
 	} {
