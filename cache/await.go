@@ -68,7 +68,7 @@ func (i *Informer[T]) AwaitDeleted(ctx context.Context, deleted kube.Object) err
 }
 
 func (i *Informer[T]) await(ctx context.Context, w *write, what string) error {
-	if w.excluded && i.store.shows(w) {
+	if w.excluded && i.store.shows(w) && !i.store.changing(w.key) {
 		return nil // no event follows, and no handler is called
 	}
 	if err := i.wait(ctx, what, func() (bool, error) { return i.store.shows(w), nil }); err != nil {
@@ -174,6 +174,14 @@ func (s *Store[T]) shows(w *write) bool {
 	}
 	w.vanished = past && relisted && !known && !w.seen
 	return past || later || same && exact
+}
+
+// changing reports whether the event that was applied last changed the object k: handlers may be
+// running.
+func (s *Store[T]) changing(k kube.Key) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return slices.ContainsFunc(s.deltas, func(d Delta[T]) bool { return d.Key == k })
 }
 
 // reached reports whether at is known to be rev or later.

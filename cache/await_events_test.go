@@ -200,3 +200,37 @@ func TestAwaitOfAnObjectThatVanished(t *testing.T) {
 		}
 	})
 }
+
+// TestAwaitOfAnObjectThatIsNoLongerSelected: the store does not have it any more, but a handler
+// is being called with its deletion.
+func TestAwaitOfAnObjectThatIsNoLongerSelected(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		selected := w.maps.Where(kube.LabelsSelector(map[string]string{"v": "1"}), kube.FieldSelector{})
+		i := cache.New(selected, options{})
+		var handled []watch.Type
+		i.Handle(func(d delta) {
+			<-time.After(time.Second)
+			handled = append(handled, d.Type)
+		})
+		w.run(i.Run)
+		if err := i.WaitSynced(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		maps := client.Of[draft](w.client, kube.ConfigMaps)
+		o := create(t, maps, "a", "x", "1")
+		takes(t, func(ctx context.Context) error { return i.Await(ctx, o) })
+		o.Labels["v"] = "2"
+		o, err := maps.Update(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait() // the handler is running
+		if _, ok := i.Store().Get(kube.KeyOf(o)); ok {
+			t.Fatal("the store has the object")
+		}
+		takes(t, func(ctx context.Context) error { return i.Await(ctx, o) })
+		if len(handled) != 2 || handled[1] != watch.Deleted {
+			t.Errorf("it returned when the handler had returned for %v", handled)
+		}
+	})
+}
