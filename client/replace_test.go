@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -121,6 +122,33 @@ func TestRawObjectThatIsReplaced(t *testing.T) {
 		_, err = maps.Edit(t.Context(), web, by(`{"metadata":{"name":"web","resourceVersion":"1"},"data":{"mine":"2"}}`))
 		if !errors.Is(err, kube.ErrConflict) {
 			t.Errorf("an object that was read before: %v", err)
+		}
+	})
+}
+
+// TestErrorOfTheFunctionEndsTheChange: a conflict of a write of its own is not one of the object,
+// and running it again may repeat what it did.
+func TestErrorOfTheFunctionEndsTheChange(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		_, c := fake(t, apitest.Fixture{Resource: kube.ConfigMaps, Object: `{"metadata":{"namespace":"a","name":"web"}}`})
+		maps := client.Of[configMap](c, kube.ConfigMaps)
+		own := fmt.Errorf("a write of another object: %w", kube.ErrConflict)
+		for name, change := range map[string]func(func(*configMap) error) error{
+			"Edit": func(f func(*configMap) error) error { _, err := maps.Edit(t.Context(), web, f); return err },
+			"CreateOrUpdate": func(f func(*configMap) error) error {
+				_, _, err := maps.CreateOrUpdate(t.Context(), web, f)
+				return err
+			},
+			"CreateOrPatch": func(f func(*configMap) error) error { _, _, err := maps.CreateOrPatch(t.Context(), web, f); return err },
+		} {
+			runs := 0
+			err := change(func(*configMap) error {
+				runs++
+				return own
+			})
+			if !errors.Is(err, own) || runs != 1 {
+				t.Errorf("%s: the function ran %d times, %v", name, runs, err)
+			}
 		}
 	})
 }

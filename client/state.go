@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,12 +97,20 @@ func (c Collection[T]) edit(ctx context.Context, k kube.Key, f func(*T) error, w
 	var result T
 	outcome := Unchanged
 	k = c.keyIn(k)
+	var refused error // the error of f, which may be a conflict of another object
+	guarded := func(o *T) error {
+		refused = f(o)
+		return refused
+	}
 	err := RetryOnConflict(ctx, func() error {
 		s, err := c.readState(ctx, k)
 		if err != nil {
 			return err
 		}
-		now, err := s.change(f)
+		now, err := s.change(guarded)
+		if refused != nil {
+			return nil // and no second run
+		}
 		if err != nil {
 			return err
 		}
@@ -114,7 +123,7 @@ func (c Collection[T]) edit(ctx context.Context, k kube.Key, f func(*T) error, w
 		outcome = Updated
 		return err
 	})
-	if err != nil {
+	if err = cmp.Or(refused, err); err != nil {
 		return *new(T), Unchanged, fmt.Errorf("change %s: %w", c.named(k), err)
 	}
 	return result, outcome, nil
