@@ -98,16 +98,12 @@ func (c Collection[T]) edit(ctx context.Context, k kube.Key, f func(*T) error, w
 	outcome := Unchanged
 	k = c.keyIn(k)
 	var refused error // the error of f, which may be a conflict of another object
-	guarded := func(o *T) error {
-		refused = f(o)
-		return refused
-	}
 	err := RetryOnConflict(ctx, func() error {
 		s, err := c.readState(ctx, k)
 		if err != nil {
 			return err
 		}
-		now, err := s.change(guarded)
+		now, err := s.change(func(o *T) error { refused = f(o); return refused })
 		if refused != nil {
 			return nil // and no second run
 		}
