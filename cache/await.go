@@ -68,7 +68,7 @@ func (i *Informer[T]) AwaitDeleted(ctx context.Context, deleted kube.Object) err
 }
 
 func (i *Informer[T]) await(ctx context.Context, w *write, what string) error {
-	if w.excluded && i.store.shows(w) && !i.store.changing(w.key) {
+	if w.excluded && i.store.shows(w) && !w.handling {
 		return nil // no event follows, and no handler is called
 	}
 	if err := i.wait(ctx, what, func() (bool, error) { return i.store.shows(w), nil }); err != nil {
@@ -89,6 +89,7 @@ type write struct {
 	deletes  bool // wait until the object is deleted
 	marks    bool // or has a deletionTimestamp
 	excluded bool // it is known not to be selected
+	handling bool // excluded, and the last event changed the object: handlers may be running
 
 	from, to int                   // the sources that may have the object; empty range = none
 	began    []uint32              // their generations at the beginning
@@ -160,6 +161,7 @@ func (s *Store[T]) shows(w *write) bool {
 	p := s.parts[e.part]
 	later := known && !p.restored && reached(e.revision, w.revision)
 	exact := e.revision == w.revision && (!p.restored || p.listing && e.generation == p.generation)
+	w.handling = w.excluded && slices.ContainsFunc(s.deltas, func(d Delta[T]) bool { return d.Key == w.key })
 	s.mu.RUnlock()
 
 	same := known && sameUID(e.uid, w.meta.UID)
@@ -174,14 +176,6 @@ func (s *Store[T]) shows(w *write) bool {
 	}
 	w.vanished = past && relisted && !known && !w.seen
 	return past || later || same && exact
-}
-
-// changing reports whether the event that was applied last changed the object k: handlers may be
-// running.
-func (s *Store[T]) changing(k kube.Key) bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return slices.ContainsFunc(s.deltas, func(d Delta[T]) bool { return d.Key == k })
 }
 
 // reached reports whether at is known to be rev or later.
