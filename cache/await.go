@@ -11,8 +11,9 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// ErrVanished is the error of Await for an object that was written and deleted, and that no
-// handler was called with: the informer had to list again in between.
+// ErrVanished is the error of Await for an object that the store does not have, and that no handler
+// was called with since the call of Await: the informer had to list again, and the object was
+// deleted by then, or is not selected.
 var ErrVanished = errors.New("the object was deleted before the cache showed it, or is not selected")
 
 // Await waits until the store shows a write, so that what is read from the store
@@ -29,14 +30,15 @@ var ErrVanished = errors.New("the object was deleted before the cache showed it,
 //
 //   - The watch of its namespace has reached the written revision: if the store does not have
 //     the object, it was deleted, or the selectors do not match it any more.
-//   - Two lists were read since the call: the second was requested after the write.
+//   - Two lists began and ended since the call: the second was requested after the write.
 //   - The store does not have the object, and the informer does not watch its namespace.
 //   - The store does not have the object, and the selectors do not match written, or it is not
 //     in the Shard. Labels are compared if written has a method GetLabels, other fields than name
 //     and namespace if its JSON has them. (To wait for an earlier write, await that one.)
 //
-// The error is [ErrVanished] if the object came and went unseen: since the call the store never had
-// it, the informer listed again, and the list did not contain it. No handler was called with it.
+// The error is [ErrVanished] if the store never had the object since the call, the informer listed
+// again, and the list did not contain it. The object was deleted, or the selectors do not match it
+// and compare a field that written lacks. No handler was called with it since the call.
 //
 // Await may wait until ctx is done for a write from before a restore of the server to an
 // earlier state, and, if revisions are not numbers, for a write that another one follows at

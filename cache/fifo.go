@@ -194,7 +194,8 @@ func (q *DeltaFIFO[T]) Age() time.Duration {
 
 // Changes is for slow consumers: it yields the existing objects, then the changes, from a
 // [DeltaFIFO] of its own, which merges them if the loop is slow. It delays no other
-// handler. It ends when ctx is done, even if deltas are queued, or when the loop is left.
+// handler. It ends when ctx is done, even if deltas are queued, or when the loop is left. It does
+// not end with the informer.
 //
 // A change is acknowledged when the loop asks for the next object. With a [Snapshot], the next
 // process delivers again the deletions that were not acknowledged when this process or the loop

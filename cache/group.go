@@ -15,8 +15,8 @@ import (
 )
 
 // Group shares informers: calls of [Shared] for the same objects in the same form return the same
-// informer. It runs while it has holders, which are references that were not released. It is safe
-// for concurrent use. The zero Group is ready to use; it must not be copied.
+// informer. An informer runs while it has holders, which are references that were not released. A
+// Group is safe for concurrent use. The zero Group is ready to use; it must not be copied.
 //
 //	var group cache.Group
 //	go group.Run(ctx)

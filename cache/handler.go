@@ -93,7 +93,8 @@ func (h *Handler[T]) abandon() {
 	h.abandoned = 1
 }
 
-// Synced returns a channel that is closed when the handler has handled all initial objects.
+// Synced returns a channel that is closed when the handler has handled all initial objects. If the
+// handler is removed before that, the channel is never closed.
 func (h *Handler[T]) Synced() <-chan struct{} { return h.synced }
 
 // call delivers d if keep selects its object. The caller holds exclusive.

@@ -20,7 +20,7 @@ import (
 // the differences, including deletions. Handlers and loops over Changes must be added before
 // Run to get what changed while no process ran: later ones begin with the current state.
 //
-// Nothing that a consumer was told of disappears unnoticed: each object that was delivered
+// No object disappears unnoticed: each object that was delivered
 // is delivered again by the next process, as existing or as deleted. For that, a snapshot
 // holds only events that all handlers have handled, and a journal beside it notes the objects
 // that were delivered for the first time since. There are two exceptions: an object that could

@@ -27,15 +27,17 @@ type RWStore[T kube.Object] struct {
 // NewStore returns an empty store.
 func NewStore[T kube.Object]() *RWStore[T] { return &RWStore[T]{newStore[T](1)} }
 
-// Apply applies one event and returns its changes, in order: none if the event is older than
-// the stored object, two if it replaces an object by one with the same name and another UID,
-// and for SYNCED the deletions that the list shows. The slice is valid until the next call.
+// Apply applies one event and returns its changes, in order. For ADDED and MODIFIED there is
+// one change; none if the store has this state or a newer one; two if the event replaces an
+// object by one with the same name and another UID. For DELETED there is one change; none if
+// the store does not have the object, or has a newer state. For SYNCED there are the deletions
+// that the list shows. The slice is valid until the next call.
 //
-// An event is older if its revision is a smaller number. Where numbers say nothing, each
-// event with another revision is newer: if revisions are not numbers, and between RESTART and
-// SYNCED, because after a restore of etcd the server assigns the same revisions again, to
-// other states. So in the first list after a restore every object counts as changed. An event
-// for an object without a revision is newer too.
+// A state is newer if its revision is a greater number. There are exceptions, in which each ADDED
+// or MODIFIED with another revision is newer than the stored state: if one of the two revisions is
+// empty or not a number, and between RESTART and SYNCED. A server whose etcd was restored assigns
+// the same revisions again, to other states: in the first list after that, each object counts as
+// changed, even with the same revision. So does an event without a revision, at any time.
 func (s *RWStore[T]) Apply(ev watch.Event[T]) []Delta[T] { return s.apply(0, ev) }
 
 // Quarantine applies an event whose object could not be decoded. The object exists, so

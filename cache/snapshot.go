@@ -10,12 +10,14 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// SnapshotIdentity identifies the content of a snapshot. Its fields are Cluster, which is
-// required (see [ClusterID]), Resource, a kube.Resource, Accept, a client.Accept, and, as
-// text, Namespace, Labels, Fields, Shard, Query and Projection, the name of a transformation
-// of the objects with its version. A snapshot is loaded only if all of them are equal, and
-// also the JSON shape of T: its name, fields and tags. The bool IncludeSecrets permits Secrets
-// in a snapshot; it is not compared.
+// SnapshotIdentity identifies the content of a snapshot. A snapshot is loaded only if all fields
+// except IncludeSecrets are equal, and the JSON shape of T too: its name, fields and tags.
+//
+//   - Cluster is required: see [ClusterID].
+//   - Resource is a kube.Resource, Accept a client.Accept.
+//   - Namespace, Labels, Fields, Shard and Query are strings.
+//   - Projection is the name of a transformation of the objects, with its version.
+//   - IncludeSecrets is a bool: it permits Secrets in a snapshot.
 type SnapshotIdentity = persist.Identity
 
 // Kinds of errors of Save and Load, for errors.Is.
