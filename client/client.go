@@ -166,7 +166,9 @@ func (r Request) MarshalText() ([]byte, error) { return []byte(r.String()), nil 
 //
 // After a 401, and after a handshake that failed because of certificates, r is sent again once if
 // there is a newer credential or CA. A GET is also sent again after a lost connection, if there is
-// a newer certificate. An error of [Config.Credentials] is returned wrapped.
+// a newer certificate. Package net/http sends a request again that did not reach the server, and a
+// GET if a connection that was used before breaks before the response; [Trace] does not show that.
+// An error of [Config.Credentials] is returned wrapped.
 func (c *Client) Do(ctx context.Context, r *Request) (*http.Response, error) {
 	began := time.Now()
 	if !r.Watch && c.limit != nil {

@@ -3,9 +3,10 @@
 // A [Client] holds a server's address, the TLS configuration, the credentials and the
 // rate limit. [Client.Do] sends one request and returns either a 2xx response, whose body
 // the caller closes, or an error; a Status from the server is a *kube.Status. Do sends a
-// request again only with newer credentials: after a 401, a failed handshake or a lost
-// connection. After a 406 a Collection sends a request again, for JSON. All other retries
-// are left to the caller.
+// request again with newer credentials, after a 401, a failed handshake or a lost
+// connection. After a 406 a Collection sends a request again, for JSON. Package net/http
+// sends a GET again if a connection that was used before breaks before the response. All
+// other retries are left to the caller.
 //
 // A [Collection] is a typed view of one resource, for packages list and watch.
 //

@@ -27,8 +27,8 @@ type PatchOptions struct {
 // values are equal, no request is sent, and PatchFrom returns after.
 //
 // A merge patch can only replace a list as a whole; the same is true for a struct that becomes
-// zero and has omitzero. To overwrite no concurrent change, such a patch contains the
-// resourceVersion of before, and fails with [kube.ErrConflict] if the object has another one.
+// zero and has omitzero. Such a patch contains the resourceVersion of before, so that it overwrites
+// no concurrent change: it fails with [kube.ErrConflict] if the object has another one.
 // If the list has objects, or the struct may have members that T does not have, PatchFrom reads
 // the object first to keep these, or fails with an *[AmbiguousError]: see [Collection.Update].
 // [WriteOptions.Whole] avoids this read.
@@ -59,11 +59,11 @@ func (c Collection[T]) PatchFrom(ctx context.Context, before, after T, o PatchOp
 	return c.patchFrom(ctx, k, read, now, o.OptimisticLock || structs)
 }
 
-// PatchStatusFrom is PatchFrom of the status subresource: it sends what differs in the
-// status, and nothing else. If the object has changed since it was read, PatchStatusFrom reads
-// the object's metadata, and sends the difference again, unless the object was deleted and
-// created again, or the change is one of a list, such as the conditions: then there is a
-// conflict.
+// PatchStatusFrom is PatchFrom of the status subresource: it changes what differs in the status,
+// and nothing else. If the object has changed since it was read, PatchStatusFrom reads the object's
+// metadata, and sends the difference again, at most five times. It does not do so, and returns
+// [kube.ErrConflict], if the object was deleted and created again, if a list changes, such as the
+// conditions, if a struct becomes zero, or with OptimisticLock.
 func (c Collection[T]) PatchStatusFrom(ctx context.Context, before, after T, o PatchOptions) (T, error) {
 	return c.Sub("status").PatchFrom(ctx, before, after, o)
 }

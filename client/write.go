@@ -104,9 +104,9 @@ func (c Collection[T]) Create(ctx context.Context, o T) (T, error) {
 	return c.send(ctx, what, http.MethodPost, c.Resource.Path(ns), tree)
 }
 
-// Update replaces the object by o. The resourceVersion of o must be that of the stored
-// object: otherwise the error is [kube.ErrConflict], and the caller must make the change
-// again on the current object, as [Collection.Edit] does.
+// Update replaces the object by o, which must have a resourceVersion. If the stored object has
+// another one, the error is [kube.ErrConflict], and the caller must make the change again on the
+// current object, as [Collection.Edit] does.
 //
 // T may be a part of the object. Members that T does not have are kept: Update reads the
 // object, compares it, as a T, with o, and writes the differences only. It does not read the
@@ -162,13 +162,15 @@ func (c Collection[T]) UpdateStatus(ctx context.Context, o T) (T, error) {
 	return c.Sub("status").Update(ctx, o)
 }
 
-// Edit reads the object, lets f change it, and writes it back. It retries if the object
-// was changed meanwhile, so f may run more than once, each time on a new copy. If f
-// changes nothing, nothing is written. If f fails, Edit returns its error. Members that
-// T does not have are kept, or the error is an *[AmbiguousError]: see
-// [Collection.Update]. If f replaces the whole T, members that the new one leaves out
-// are removed, labels and finalizers too, except those that only the server sets: name,
-// namespace, UID, resourceVersion and the like.
+// Edit reads the object, lets f change it, and writes it back. If the object was changed
+// meanwhile, Edit retries as [RetryOnConflict] does, so f may run up to six times, each time
+// on a new copy. If f changes nothing, nothing is written. If f fails, Edit does not retry,
+// and returns the error of f, wrapped. Members that T does not have are kept, or the error
+// is an *[AmbiguousError]: see [Collection.Update].
+//
+// f may replace the whole T. Members that the new one leaves out are then removed, labels and
+// finalizers too, except those that only the server sets: name, namespace, UID,
+// resourceVersion and the like.
 func (c Collection[T]) Edit(ctx context.Context, k kube.Key, f func(o *T) error) (T, error) {
 	o, _, err := c.edit(ctx, k, f, c.put)
 	return o, err
@@ -186,7 +188,7 @@ const (
 
 // CreateOrUpdate lets f set the desired state of the object. f gets the stored object, as
 // for [Collection.Edit], or, if there is none, a T with only the name and namespace of k,
-// which are set again after f. The object is written only if f changed it; after a
+// which f may leave out, but not change. The object is written only if f changed it; after a
 // conflict f runs again. Members that T does not have are kept, or the error is an
 // *[AmbiguousError]: see [Collection.Update].
 func (c Collection[T]) CreateOrUpdate(ctx context.Context, k kube.Key, f func(o *T) error) (T, Outcome, error) {
@@ -256,8 +258,8 @@ func (c Collection[T]) fresh(k kube.Key, f func(*T) error) (T, error) {
 }
 
 // RetryOnConflict calls f until it returns something other than [kube.ErrConflict], at
-// most six times, with pauses of some milliseconds. f must read the object again each
-// time.
+// most six times, with pauses that double from some 10 to some 160 ms. f must read the
+// object again each time. If ctx ends in a pause, RetryOnConflict returns the last error of f.
 func RetryOnConflict(ctx context.Context, f func() error) error {
 	pause := 10 * time.Millisecond
 	for try := 1; ; try++ {
