@@ -97,6 +97,7 @@ type Controller[K comparable] struct {
 	wake chan struct{} // of size 1: late was added to
 
 	runs, failures, panics, gaveUp atomic.Uint64
+	active                         atomic.Int64
 }
 
 // phase is the progress of a controller.
@@ -241,6 +242,7 @@ func (c *Controller[K]) finish() {
 type Stats struct {
 	Queue    queue.Stats
 	Workers  int
+	Active   int    // workers that have a key; Queue.Running has also the keys that wait for a cache
 	Runs     uint64 // completed runs
 	Failures uint64 // those with an error or a panic
 	Panics   uint64
@@ -250,7 +252,7 @@ type Stats struct {
 // Stats returns the state of the controller.
 func (c *Controller[K]) Stats() Stats {
 	return Stats{
-		Queue: c.queue.Stats(), Workers: c.o.Workers, Runs: c.runs.Load(), Failures: c.failures.Load(),
+		Queue: c.queue.Stats(), Workers: c.o.Workers, Active: int(c.active.Load()), Runs: c.runs.Load(), Failures: c.failures.Load(),
 		Panics: c.panics.Load(), GaveUp: c.gaveUp.Load(),
 	}
 }

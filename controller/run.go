@@ -35,6 +35,8 @@ func (c *Controller[K]) worker(ctx, runs context.Context, workers, waits *sync.W
 
 // work runs the Func with one key and schedules the next run.
 func (c *Controller[K]) work(ctx context.Context, item queue.Item[K, Cause], waits *sync.WaitGroup) {
+	c.active.Add(1)
+	defer c.active.Add(-1)
 	run := Run[K]{Item: item, Attempt: c.failedInARow(item.Key), Start: time.Now()}
 	defer func() { // also if the Func ends the goroutine
 		defer c.release(ctx, item.Key, waits)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/controller"
+	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/metrics"
 )
 
@@ -86,6 +87,48 @@ func TestController(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, scrape(t, r, "controller_runtime_", "workqueue_")); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// behind is a cache that does not show any write.
+type behind struct{}
+
+func (behind) Name() string { return "behind" }
+
+func (behind) Await(ctx context.Context, _ kube.Object) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (b behind) AwaitDeleted(ctx context.Context, o kube.Object) error { return b.Await(ctx, o) }
+
+// TestControllerKeysThatWait: a key that waits for a cache has no worker.
+func TestControllerKeysThatWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := metrics.New()
+		var c *controller.Controller[string]
+		c = controller.New("foo", func(_ context.Context, k string) (controller.Result, error) {
+			time.Sleep(time.Second)
+			c.Await(k, behind{}, kube.Partial{})
+			return controller.Result{}, nil
+		}, controller.Options[string]{})
+		metrics.Controller(r, c)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- c.Run(ctx) }()
+		for _, k := range []string{"a", "b", "c"} {
+			c.Queue().Add(k)
+		}
+		for _, want := range []string{"1", "0"} {
+			time.Sleep(2*time.Second + time.Millisecond)
+			if diff := cmp.Diff([]string{`controller_runtime_active_workers{controller="foo"} ` + want}, scrape(t, r, "controller_runtime_active_")); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
 		}
 		cancel()
 		if err := <-done; err != nil {
