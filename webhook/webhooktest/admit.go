@@ -19,8 +19,8 @@ import (
 // Admit makes srv call the admission webhooks of s for each write that their rules select:
 // mutating ones first, then validating ones, each in the order in which they were added,
 // until remove is called. s need not run. The webhooks may send requests to srv. A rule
-// selects by resource and version, subresources, operations and the labels of the object;
-// its selector of namespaces and its CEL conditions are not evaluated.
+// selects by resource and version, subresources, operations and the labels of the object before
+// and after the write; its selector of namespaces and its CEL conditions are not evaluated.
 func Admit(srv *apitest.Server, s *webhook.Server) (remove func()) {
 	var all []func()
 	handler := s.Handler()
@@ -47,20 +47,21 @@ func Admit(srv *apitest.Server, s *webhook.Server) (remove func()) {
 }
 
 func selects(h webhook.Webhook, a *apitest.Admission) bool {
-	object := a.Object
-	if object == nil {
-		object = a.Old
-	}
+	objects, err := h.Rule.Objects.Selector()
+	return err == nil && h.Resource.Version == a.Resource.Version && slices.Contains(h.Rule.Subresources, a.Subresource) &&
+		(slices.Contains(h.Rule.Operations, webhook.Operation(a.Operation)) || slices.Contains(h.Rule.Operations, "*")) &&
+		(matches(objects, a.Object) || matches(objects, a.Old))
+}
+
+// matches reports whether s selects an object; nil is none.
+func matches(s kube.Selector, object []byte) bool {
 	var o struct {
 		Metadata struct {
 			Labels map[string]string `json:"labels"`
 		} `json:"metadata"`
 	}
 	_ = json.Unmarshal(object, &o) // the server's own
-	objects, err := h.Rule.Objects.Selector()
-	return err == nil && h.Resource.Version == a.Resource.Version && slices.Contains(h.Rule.Subresources, a.Subresource) &&
-		(slices.Contains(h.Rule.Operations, webhook.Operation(a.Operation)) || slices.Contains(h.Rule.Operations, "*")) &&
-		objects.Matches(o.Metadata.Labels)
+	return object != nil && s.Matches(o.Metadata.Labels)
 }
 
 // ask sends an AdmissionReview to the handler, and applies the response to a.
