@@ -21,6 +21,8 @@ import (
 // until remove is called. s need not run. The webhooks may send requests to srv. A rule
 // selects by resource and version, subresources, operations and the labels of the object before
 // and after the write; its selector of namespaces and its CEL conditions are not evaluated.
+// Webhooks are not called for evictions, bindings and requests for tokens: for these, srv needs
+// a webhook configuration that leads to a running s.
 func Admit(srv *apitest.Server, s *webhook.Server) (remove func()) {
 	var all []func()
 	handler := s.Handler()
