@@ -3,7 +3,6 @@ package webhook
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -21,8 +20,9 @@ import (
 // The server keeps the metadata of an object except for labels and annotations, and drops members
 // that the types do not have. If up or down fails, the conversion request fails with the text of
 // the error, and with it the client's list or watch: up and down must convert every object that can
-// be stored. Convert panics if s runs, or if the conversion exists. For informers of hub in the
-// same program, see Options.Service.
+// be stored. For server-side apply, the API server also converts objects without the fields that
+// a manager applied earlier, required ones and the metadata included. Convert panics if s runs, or
+// if the conversion exists. For informers of hub in the same program, see Options.Service.
 func Convert[Hub, Spoke kube.Object](s *Server, hub kube.Resource, spoke string, up func(Spoke) (Hub, error), down func(Hub) (Spoke, error)) {
 	s.addConversion(hub, spoke, conversion{
 		up:   func(b json.RawMessage) (json.RawMessage, error) { return converted(b, up) },
@@ -122,9 +122,9 @@ func identified(was, now json.RawMessage, apiVersion string) (json.RawMessage, e
 	if err != nil {
 		return nil, err
 	}
-	meta, ok := before["metadata"].(map[string]any)
-	if !ok {
-		return nil, errors.New("it has no metadata")
+	meta, _ := before["metadata"].(map[string]any)
+	if meta == nil { // an object without the fields of a manager; API servers want metadata back
+		meta = make(map[string]any)
 	}
 	changed, _ := after["metadata"].(map[string]any)
 	for _, name := range []string{"labels", "annotations"} {

@@ -95,15 +95,33 @@ func TestConvertGoesByWayOfTheHub(t *testing.T) {
 	}
 }
 
+// TestConvertsWhatHasNoMetadata: server-side apply converts objects without the fields that a
+// manager applied earlier, and these may be all of the metadata. The API server wants some.
+func TestConvertsWhatHasNoMetadata(t *testing.T) {
+	s := convertServer(t)
+	for _, tt := range []struct{ from, desired, want string }{
+		{`{"apiVersion":"example.com/v1beta1","kind":"Greeting","spec":{"message":"hi"}}`, "v1", `{"apiVersion":"example.com/v1","kind":"Greeting","metadata":{},"spec":{"text":"hi"}}`},
+		{`{"apiVersion":"example.com/v1","kind":"Greeting","metadata":null}`, "v1alpha1", `{"apiVersion":"example.com/v1alpha1","kind":"Greeting","metadata":{"annotations":{"parts":"0"}}}`},
+	} {
+		code, body := post(t, s, "/convert/greetings.example.com", "application/json", convertReview("example.com/"+tt.desired, tt.from))
+		want := fmt.Sprintf(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","response":{"uid":"u1","convertedObjects":[%s],"result":{"status":"Success"}}}`, tt.want)
+		if code != 200 {
+			t.Errorf("%s: %d %s", tt.from, code, body)
+		} else if diff := cmp.Diff(tree(t, want), tree(t, body)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.from, diff)
+		}
+	}
+}
+
 // TestConversionThatFailsNamesTheObject: without a part of it.
 func TestConversionThatFailsNamesTheObject(t *testing.T) {
 	s := convertServer(t)
 	for objects, want := range map[string]string{
-		`{"apiVersion":"example.com/v1beta1","kind":"Greeting","metadata":{"namespace":"shop","name":"a"},"spec":{"message":"bad"}}`:       "convert Greeting shop/a from v1beta1: it is bad",
-		`{"apiVersion":"example.com/v1beta1","kind":"Greeting","metadata":{"name":"a"},"spec":{"message":["sesame"]}}`:                     "convert Greeting a from v1beta1: read it: decode spec.message",
-		`{"apiVersion":"example.com/v9","kind":"Greeting","metadata":{"name":"a"}}`:                                                        "another version",
-		`{"apiVersion":"example.com/v1beta1","kind":"Pod","metadata":{"name":"a"}}`:                                                        "another version",
-		`{"apiVersion":"example.com/v1","kind":"Greeting","metadata":{"name":"a"}},{"apiVersion":"example.com/v1beta1","kind":"Greeting"}`: "it has no metadata",
+		`{"apiVersion":"example.com/v1beta1","kind":"Greeting","metadata":{"namespace":"shop","name":"a"},"spec":{"message":"bad"}}`:                                "convert Greeting shop/a from v1beta1: it is bad",
+		`{"apiVersion":"example.com/v1beta1","kind":"Greeting","metadata":{"name":"a"},"spec":{"message":["sesame"]}}`:                                              "convert Greeting a from v1beta1: read it: decode spec.message",
+		`{"apiVersion":"example.com/v9","kind":"Greeting","metadata":{"name":"a"}}`:                                                                                 "another version",
+		`{"apiVersion":"example.com/v1beta1","kind":"Pod","metadata":{"name":"a"}}`:                                                                                 "another version",
+		`{"apiVersion":"example.com/v1","kind":"Greeting","metadata":{"name":"a"}},{"apiVersion":"example.com/v1beta1","kind":"Greeting","spec":{"message":"bad"}}`: "it is bad",
 		`1`: "read an object to convert",
 	} {
 		code, body := post(t, s, "/convert/greetings.example.com", "application/json", convertReview("example.com/v1", objects))
