@@ -16,23 +16,29 @@ func mergeList(original, patch []any, n *node, key string, deletes bool) ([]any,
 	if err != nil {
 		return nil, err
 	}
-	var merged []any
-	switch {
-	case !objects && deletes:
-		merged = without(original, patch)
-	case !objects:
-		merged = unique(append(slices.Clone(original), patch...))
-	case key == "":
-		return nil, errors.New("cannot merge lists without merge key for struct")
-	default:
-		if original, patch, err = obeyDirectives(original, patch, key); err != nil {
-			return nil, err
-		}
-		if merged, err = mergeElements(slices.Clone(original), patch, n, key); err != nil {
-			return nil, err
-		}
+	merged, original, patch, err := combine(original, patch, n, key, deletes, objects)
+	if err != nil {
+		return nil, err
 	}
 	return arrange(merged, patch, original, key, objects)
+}
+
+// combine is mergeList without an order: new elements are at the end. It also returns
+// original without deleted elements, and patch without directives.
+func combine(original, patch []any, n *node, key string, deletes, objects bool) (merged, kept, plain []any, err error) {
+	switch {
+	case !objects && deletes:
+		return without(original, patch), original, patch, nil
+	case !objects:
+		return unique(append(slices.Clone(original), patch...)), original, patch, nil
+	case key == "":
+		return nil, nil, nil, errors.New("cannot merge lists without merge key for struct")
+	}
+	if kept, plain, err = obeyDirectives(original, patch, key); err != nil {
+		return nil, nil, nil, err
+	}
+	merged, err = mergeElements(slices.Clone(kept), plain, n, key)
+	return merged, kept, plain, err
 }
 
 // elements reports whether the elements of the lists are objects. They must be of
