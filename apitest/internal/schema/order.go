@@ -35,24 +35,25 @@ func mergeOrdered(original, patch map[string]any, n *node) error {
 		if err := checkOrder(list, order, key); err != nil {
 			return err
 		}
+		if !hadOld && !hasChange {
+			continue
+		}
+		objects, err := elements(oldList, list)
+		if err != nil {
+			return err
+		}
 		merged := oldList
 		switch {
-		case !hadOld && !hasChange:
-			continue
 		case !hadOld:
 			v, _ := withoutDirectives(list)
 			merged = v.([]any)
 		case hasChange && strategy != "merge":
 			merged = list
 		case hasChange:
-			var err error
-			if merged, err = mergeList(oldList, list, child.element(), key, false); err != nil {
+			if merged, _, _, err = combine(oldList, list, child.element(), key, false, objects); err != nil {
 				return err
 			}
-		}
-		objects, err := elements(oldList, list)
-		if err != nil {
-			return err
+			oldList = merged[:min(len(merged), len(oldList))] // kube-apiserver merges in place
 		}
 		if original[name], err = arrange(merged, order, oldList, key, objects); err != nil {
 			return err
