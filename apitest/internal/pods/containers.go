@@ -2,6 +2,7 @@ package pods
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -37,6 +38,31 @@ func refuseContainer(r *rules.Refusals, path string, c map[string]any, volumes m
 			refuseHandler(r, path+".lifecycle."+name, h)
 		}
 	}
+}
+
+// refuseRestarts validates the restart policy of a container, which is optional.
+func refuseRestarts(r *rules.Refusals, path string, c map[string]any) {
+	policy, some := c["restartPolicy"].(string)
+	supported := []string{"Always", "Never", "OnFailure"}
+	switch {
+	case some && !slices.Contains(supported, policy):
+		r.Unsupported(path+".restartPolicy", policy, supported...)
+	case !some && !rules.Lacks(c, "restartPolicyRules"):
+		r.Required(path+".restartPolicy", "must specify restartPolicy when restart rules are used")
+	}
+}
+
+// withoutHooks returns an init container that is no sidecar without its probes and its
+// lifecycle, which it may not have.
+func withoutHooks(r *rules.Refusals, path string, c map[string]any) map[string]any {
+	c = maps.Clone(c)
+	for _, name := range [...]string{"lifecycle", "livenessProbe", "readinessProbe", "startupProbe"} {
+		if c[name] != nil {
+			r.Forbidden(path+"."+name, "may not be set for init containers without restartPolicy=Always")
+			delete(c, name)
+		}
+	}
+	return c
 }
 
 // refuseResizing validates the resize policies of a container. Errors name the field of

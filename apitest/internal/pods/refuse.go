@@ -21,10 +21,11 @@ func Refuse(r *rules.Refusals, path string, spec map[string]any) {
 	for _, list := range [...]string{"containers", "initContainers"} {
 		for at, c := range rules.Elements(path, spec, list) {
 			refuseName(r, at+".name", rules.TextAt(c, "name"), names)
-			refuseContainer(r, at, c, volumes)
-			if policy, ok := c["restartPolicy"].(string); ok && list == "initContainers" && policy != "Always" {
-				r.Unsupported(at+".restartPolicy", policy, "Always")
+			refuseRestarts(r, at, c)
+			if list == "initContainers" && c["restartPolicy"] != "Always" {
+				c = withoutHooks(r, at, c)
 			}
+			refuseContainer(r, at, c, volumes)
 		}
 	}
 	if n, ok := spec["activeDeadlineSeconds"].(int64); ok && (n < 1 || n > math.MaxInt32) {

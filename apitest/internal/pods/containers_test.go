@@ -1,0 +1,50 @@
+package pods_test
+
+import (
+	"testing"
+
+	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/pods"
+	"github.com/listwatch/listwatch/apitest/internal/rules"
+)
+
+// TestRestartsOfContainers: the causes are those of kube-apiserver 1.37.
+func TestRestartsOfContainers(t *testing.T) {
+	const onlySidecars = "Forbidden: may not be set for init containers without restartPolicy=Always"
+	for list, containers := range map[string]map[string]string{
+		"initContainers": {
+			`"restartPolicy":"Always"`:    "",
+			`"restartPolicy":"Never"`:     "",
+			`"restartPolicy":"OnFailure"`: "",
+			`"restartPolicy":"Never","restartPolicyRules":[{"action":"Restart","exitCodes":{"operator":"In","values":[42]}}]`: "",
+			`"restartPolicy":"x"`: `x[0].restartPolicy: Unsupported value: "x": supported values: "Always", "Never", "OnFailure"`,
+			`"restartPolicy":""`:  `x[0].restartPolicy: Unsupported value: "": supported values: "Always", "Never", "OnFailure"`,
+			`"livenessProbe":{}`:  "x[0].livenessProbe: " + onlySidecars,
+			`"restartPolicy":"Never","startupProbe":{"exec":{"command":["a"]}}`: "x[0].startupProbe: " + onlySidecars,
+			`"lifecycle":{}`: "x[0].lifecycle: " + onlySidecars,
+			`"restartPolicy":"Always","readinessProbe":{"successThreshold":1,"exec":{"command":["a"]}},"lifecycle":{}`: "",
+		},
+		"containers": {
+			`"restartPolicy":"Never"`: "",
+			`"restartPolicy":"x"`:     `x[0].restartPolicy: Unsupported value: "x": supported values: "Always", "Never", "OnFailure"`,
+			`"restartPolicyRules":[{"action":"Restart","exitCodes":{"operator":"In","values":[42]}}]`: "x[0].restartPolicy: Required value: must specify restartPolicy when restart rules are used",
+			`"livenessProbe":{"successThreshold":1,"exec":{"command":["a"]}},"lifecycle":{}`:          "",
+		},
+	} {
+		for members, want := range containers {
+			c := object.DecodeValue([]byte(`{"name":"a","image":"i",` + members + `}`))
+			spec := map[string]any{"containers": []any{map[string]any{"name": "main", "image": "i"}}, list: []any{c}}
+			r, got := &rules.Refusals{}, ""
+			pods.Refuse(r, "spec", spec)
+			for _, cause := range r.Causes {
+				got += cause.Field + ": " + cause.Message
+			}
+			if want != "" {
+				want = "spec." + list + want[1:]
+			}
+			if got != want {
+				t.Errorf("%s %s: %s, want %s", list, members, got, want)
+			}
+		}
+	}
+}
