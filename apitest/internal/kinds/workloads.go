@@ -107,7 +107,7 @@ func refuseWorkload(r *rules.Refusals, res kube.Resource, spec, old map[string]a
 	switch res {
 	case kube.Deployments:
 		r.Share("spec.strategy.rollingUpdate.maxUnavailable", rules.ObjectAt(strategy, "rollingUpdate")["maxUnavailable"])
-		r.Share("spec.strategy.rollingUpdate.maxSurge", rules.ObjectAt(strategy, "rollingUpdate")["maxSurge"])
+		r.Portion("spec.strategy.rollingUpdate.maxSurge", rules.ObjectAt(strategy, "rollingUpdate")["maxSurge"])
 		if n, ok := spec["progressDeadlineSeconds"].(int64); ok && n <= rules.IntAt(spec, "minReadySeconds") {
 			r.Invalid("spec.progressDeadlineSeconds", n, "must be greater than minReadySeconds")
 		}
