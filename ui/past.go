@@ -61,7 +61,7 @@ func (u *UI) getEvents(s *session, r *http.Request) (any, error) {
 			continue // it has changed since
 		}
 		if e, ok := describe.EventOf(text, sub.name, sub.life.key.Name, sub.life.uid); ok {
-			e.Gone = i.gone
+			e.Gone, e.At = i.gone, describe.Within(e.At, i.changed)
 			list = append(list, &e)
 		}
 	}

@@ -2,8 +2,10 @@ package browser
 
 import (
 	"bytes"
+	"fmt"
 	"image/color"
 	"image/png"
+	"math"
 	"testing"
 	"time"
 
@@ -145,6 +147,37 @@ func TestWhatActivityMisses(t *testing.T) {
 	p.click("#unwatched")
 	p.shows("#dialog", "listwatch ui endpointslices.discovery.k8s.io")
 	p.shows("#dialog", "secrets")
+	p.sound()
+}
+
+// TestActivityStaysInPlace for who has scrolled, when changes come, and when one is opened.
+func TestActivityStaysInPlace(t *testing.T) {
+	w := start(t)
+	p := w.open("type=activity", look{height: 500})
+	p.shows("#rows", "No changes") // the types are watched
+	changes := 0
+	change := func() {
+		w.pod("web", fmt.Sprintf("phase %d, whose name has so many words that it needs more lines beside an open object", changes), changes)
+		if changes++; changes%15 == 0 { // more at once are counted only
+			p.until(fmt.Sprintf("document.querySelectorAll('tr.change').length === %d", changes))
+		}
+	}
+	for changes < 60 {
+		change()
+	}
+	const row = "[...document.querySelectorAll('tr.change')].find(e => e.textContent.includes('→ phase 30,'))"
+	p.js(row+".scrollIntoView({block: 'center'}), 1", nil)
+	var before, after float64
+	p.js(row+".getBoundingClientRect().top", &before)
+	for changes < 75 {
+		change()
+	}
+	if p.js(row+".getBoundingClientRect().top", &after); math.Abs(before-after) > 2 {
+		t.Errorf("the row moved from %v to %v", before, after)
+	}
+	p.js(row+".querySelector('td.n a').click(), 1", nil)
+	p.shows("#object h1", "web")
+	p.until("(r => { const e = " + row + ".getBoundingClientRect(); return e.top >= r.top && e.bottom <= r.bottom })(document.querySelector('#rows').getBoundingClientRect())")
 	p.sound()
 }
 

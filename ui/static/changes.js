@@ -137,11 +137,16 @@ export class Changes {
 			const cols = ["time", "type", "op", "object", "by", ""].map(x => h("col", { class: x }));
 			put(this.box, h("table", { class: "grid changes", role: "presentation" }, h("colgroup", {}, cols), h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, ["Time", "Type", "Change", "Object", "By", "What"].map(x => h("th", { role: "columnheader", title: x === "By" ? "The field manager of the write: the program, which may not be a person's name" : null }, h("button", { type: "button", tabindex: -1, disabled: true }, x))))), this.body), this.end);
 		}
+		const top = this.box.scrollTop, held = top > 0 && [...this.body.children].find(e => e.offsetTop + e.offsetHeight > top), y = held && held.offsetTop; // who has scrolled reads it
 		const items = this.rows.map(c => this.made.get(c.pos) || this.row(c)), keep = new Set(items);
 		for (const e of [...this.body.children]) if (!keep.has(e)) { e.remove(); this.made.delete(Number(e.dataset.pos)); }
 		let at = this.body.firstChild;
 		items.forEach((e, i) => e.setAttribute("aria-selected", !!v.object?.uid && v.object.uid === this.rows[i].uid && (v.pos === null || v.pos === this.rows[i].pos)));
 		for (const e of items) { if (e === at) at = at.nextSibling; else this.body.insertBefore(e, at); }
+		if (held?.isConnected) this.box.scrollTop += held.offsetTop - y;
+		const chosen = items.find(e => e.getAttribute("aria-selected") === "true");
+		if (chosen !== this.chosen) (chosen || this.chosen)?.scrollIntoView({ block: "nearest" }); // beside an open object the rows have other heights
+		this.chosen = chosen;
 		put(this.end, this.more && this.rows.length < 5000 ? button("Earlier changes", () => this.load(Math.min(...this.rows.map(c => c.pos).filter(x => x > 0)))) : kept ? h("p", {}, "No change from before ", when(kept, this.hooks.now()), " is kept. ", this.late()) : "");
 	}
 

@@ -23,3 +23,13 @@ func TestContainersSayWhy(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+func TestWithin(t *testing.T) {
+	for _, test := range []struct{ at, arrived, want int64 }{
+		{5000, 5120, 5120}, {5000, 5000, 5000}, {5000, 6000, 5000}, {5000, 4999, 5000}, {5000, 0, 5000}, {5001, 5120, 5001},
+	} {
+		if got := Within(test.at, test.arrived); got != test.want {
+			t.Errorf("%+v: %d", test, got)
+		}
+	}
+}

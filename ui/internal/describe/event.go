@@ -62,6 +62,15 @@ func EventOf(text, kind, name, uid string) (Event, bool) {
 	return Event{millis(at), millis(first), max(e.Count, e.Series.Count, 1), e.Type, e.Reason, printable.Cut(e.Message, 4<<10), from, 0}, true
 }
 
+// Within returns at, or, if that is a whole second, when it arrived in this second: that orders it
+// among what happened before and after it.
+func Within(at, arrived int64) int64 {
+	if at%1000 == 0 && arrived/1000 == at/1000 {
+		return arrived
+	}
+	return at
+}
+
 func millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

@@ -2,6 +2,7 @@ package diff
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -122,6 +123,7 @@ var headlines = []struct {
 	{"status.conditions[type=Ready]", ".status", condition("Ready")},
 	{"status.conditions[type=Available]", ".status", condition("Available")},
 	{"status.conditions[type=", "]", whole},
+	{"status.conditions", "", conditions},
 	{"status.availableReplicas", "", count("Available")},
 	{"status.numberAvailable", "", count("Available")},
 	{"status.readyReplicas", "", count("Ready")},
@@ -189,6 +191,27 @@ func whole(c Change) string {
 	}
 	status, _ := m["status"].(string)
 	return strings.TrimSuffix(conditionOf(c.Path)+" "+status+": "+reason(c), ": ")
+}
+
+// conditions says of a list of conditions, the first or none any more, what it has or had.
+func conditions(c Change) string {
+	text := cmp.Or(c.New, c.Old)
+	if c.Path != "status.conditions" || text == nil || c.Old != nil && c.New != nil {
+		return ""
+	}
+	var list []struct{ Type, Status, Reason string }
+	if json.Unmarshal([]byte(*text), &list) != nil {
+		return ""
+	}
+	var all []string
+	for _, x := range list {
+		if c.New == nil {
+			all = append(all, x.Type+" removed")
+		} else {
+			all = append(all, strings.TrimSuffix(x.Type+" "+x.Status+": "+x.Reason, ": "))
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // count says how a number changed, of which the server leaves out 0.

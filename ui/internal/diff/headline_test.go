@@ -36,6 +36,8 @@ func TestHeadlinesOfARollout(t *testing.T) {
 		{"Annotations changed", []Change{c("metadata.annotations.note", "a", "b")}},
 		{"ReplicaFailure True: FailedCreate", []Change{c("status.conditions[type=ReplicaFailure]", "", `{"type":"ReplicaFailure","status":"True","reason":"FailedCreate"}`), c("status.unavailableReplicas", "1", "2")}},
 		{"ReplicaFailure removed", []Change{c("status.conditions[type=ReplicaFailure]", `{"type":"ReplicaFailure"}`, "")}},
+		{"ReplicaFailure True: FailedCreate", []Change{c("status.conditions", "", `[{"type":"ReplicaFailure","status":"True","reason":"FailedCreate"}]`), c("status.observedGeneration", "", "1")}},
+		{"ReplicaFailure removed", []Change{c("status.conditions", `[{"type":"ReplicaFailure","status":"True"}]`, ""), c("status.replicas", "0", "1")}},
 		{"Only times changed", []Change{c("status.conditions[type=Ready].lastTransitionTime", "1", "2"), c("status.startTime", "1", "2")}},
 		{"Changed status", []Change{c("status.podIP", "1", "2"), c("status.startTime", "1", "2")}},
 	} {
