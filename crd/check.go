@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
@@ -52,7 +53,7 @@ func Check(ctx context.Context, c *client.Client, d *Definition) ([]Invalid, err
 		if err != nil {
 			return invalid, fmt.Errorf("check stored objects: %w", err)
 		}
-		if f := v.faults([]byte(o.JSON())); len(f) > 0 {
+		if f := d.faults(v, []byte(o.JSON())); len(f) > 0 {
 			invalid = append(invalid, Invalid{Key: kube.KeyOf(o), Faults: f})
 		}
 		if len(invalid) == maxInvalid {
@@ -72,6 +73,21 @@ func (d *Definition) common(old *Definition) (v *Version) {
 		}
 	}
 	return v
+}
+
+// faults returns how a whole object of v does not fit d. If no webhook converts, a write drops
+// what the stored version lacks.
+func (d *Definition) faults(v *Version, object []byte) []Fault {
+	list, stored := v.faults(object), d.stores()
+	if stored == nil || stored == v || stored.Schema.OpenAPIV3Schema == nil || d.strategy() != "None" {
+		return list
+	}
+	for _, f := range stored.faults(object) {
+		if f.Pruned && !slices.Contains(list, f) {
+			list = append(list, Fault{Path: f.Path, Message: fmt.Sprintf("is not in the version %s, which is stored, and no webhook converts", stored.Name), Pruned: true})
+		}
+	}
+	return list
 }
 
 // faults returns how a whole object does not fit the version.

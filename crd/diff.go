@@ -97,6 +97,7 @@ func compare(old, next *Definition) []Change {
 			c.schema(a, b, "")
 		}
 	}
+	c.storage(old, next)
 	for i := range next.Spec.Versions {
 		if v := &next.Spec.Versions[i]; old.version(v.Name) == nil {
 			c.version = v.Name

@@ -2,6 +2,8 @@ package crd
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -183,6 +185,79 @@ func TestDiffOfVersionsAndNames(t *testing.T) {
 		"conversion: the strategy changed from None to Webhook",
 		"v1: versions: another version is stored", "v1: versions: deprecated is now true", "v1alpha1: versions: removed (breaking)", "v1beta1: versions: no longer served (breaking)", "v2: versions: added"}
 	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Without a webhook the server drops what the stored version lacks when a client of another
+// version writes.
+func TestDiffOfTheStoredVersion(t *testing.T) {
+	schema := func(members ...string) *Schema {
+		spec := &Schema{Type: "object", Properties: map[string]*Schema{}}
+		for _, m := range members {
+			spec.Properties[m] = &Schema{Type: "string"}
+		}
+		return &Schema{Type: "object", Properties: map[string]*Schema{"spec": spec, "metadata": {Type: "object"}}}
+	}
+	def := func(strategy, stored string, members map[string]*Schema) *Definition {
+		var list []Version
+		for _, name := range slices.Sorted(maps.Keys(members)) {
+			v := NewVersion(name, members[name], VersionOptions{})
+			v.Storage = name == stored
+			list = append(list, v)
+		}
+		d := New(widgets, Options{}, list...)
+		d.Spec.Conversion = &Conversion{Strategy: strategy}
+		return d
+	}
+	v1 := map[string]*Schema{"v1": schema("a", "b")}
+	both := map[string]*Schema{"v1": schema("a", "b"), "v2": schema("a", "c")}
+	again := def("None", "v2", both)
+	lost := "v1: spec.b: the version v2, which is stored, does not have it, and no webhook converts: writes drop it (breaking)"
+	for _, tt := range []struct {
+		name      string
+		old, next *Definition
+		want      []string
+	}{
+		{"another version is stored", def("None", "v1", v1), def("None", "v2", both), []string{"v1: versions: another version is stored", lost, "v2: versions: added"}},
+		{"a webhook converts", def("None", "v1", v1), def("Webhook", "v2", both), []string{"conversion: the strategy changed from None to Webhook", "v1: versions: another version is stored", "v2: versions: added"}},
+		{"no webhook converts any more", def("Webhook", "v2", both), def("None", "v2", both), []string{"conversion: the strategy changed from Webhook to None", lost}},
+		{"it was so before", def("None", "v2", both), again, nil},
+		{"the stored version lacks nothing", def("None", "v1", v1), def("None", "v2", map[string]*Schema{"v1": schema("a", "b"), "v2": schema("a", "b", "c")}), []string{"v1: versions: another version is stored", "v2: versions: added"}},
+		{"it is removed anyway", def("None", "v1", v1), def("None", "v2", map[string]*Schema{"v1": schema("a"), "v2": schema("a")}),
+			[]string{"v1: versions: another version is stored", "v1: spec.b: removed: the server drops it from stored objects (breaking)", "v2: versions: added"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []string
+			for _, c := range compare(tt.old, tt.next) {
+				got = append(got, c.String())
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			faults := tt.next.faults(tt.next.version("v1"), []byte(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"},"spec":{"a":"1","b":"2"}}`))
+			loses := slices.ContainsFunc(faults, func(f Fault) bool { return f.Path == "spec.b" && f.Pruned })
+			if want := slices.Contains(tt.want, lost) || tt.next == again || tt.name == "it is removed anyway"; loses != want {
+				t.Errorf("Check reports that spec.b is lost: %v, want %v: %v", loses, want, faults)
+			}
+		})
+	}
+}
+
+func TestDroppedByAnotherSchema(t *testing.T) {
+	text := &Schema{Type: "string"}
+	object := func(of map[string]*Schema) *Schema { return &Schema{Type: "object", Properties: of} }
+	s := object(map[string]*Schema{
+		"kind": text, "l": {Type: "array", Items: object(map[string]*Schema{"x": text, "y": text})},
+		"m": {Type: "object", AdditionalProperties: object(map[string]*Schema{"x": text})}, "n": {Type: "object", AdditionalProperties: text},
+		"o": object(map[string]*Schema{"x": text}), "p": {Type: "object", PreserveUnknownFields: true}, "q": object(map[string]*Schema{"x": text}),
+	})
+	by := object(map[string]*Schema{
+		"l": {Type: "array", Items: object(map[string]*Schema{"x": text})},
+		"m": {Type: "object", AdditionalProperties: object(nil)}, "n": object(nil),
+		"o": {Type: "object", PreserveUnknownFields: true}, "p": object(nil), "q": {Type: "object", AdditionalProperties: text},
+	})
+	if diff := cmp.Diff([]string{"l[].y", "m{}.x", "n", "p"}, dropped(s, by, "")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
