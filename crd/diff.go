@@ -346,7 +346,7 @@ func (c *comparison) members(was, is *Schema, path string) {
 	}
 	for _, name := range is.Required {
 		p := is.Properties[name]
-		if !slices.Contains(was.Required, name) && (p == nil || p.Default == nil) {
+		if !slices.Contains(was.Required, name) && (p == nil || !p.hasDefault()) {
 			c.breaks(join(path, name), "is now required")
 		}
 	}

@@ -166,6 +166,18 @@ func TestDiffOfRules(t *testing.T) {
 	}
 }
 
+// TestDiffKnowsThatNullIsNoDefault: the server drops it.
+func TestDiffKnowsThatNullIsNoDefault(t *testing.T) {
+	def := func(required ...string) *Definition {
+		root := &Schema{Type: "object", Required: required, Properties: map[string]*Schema{"a": {Type: "string", Nullable: true, Default: json.RawMessage("null")}}}
+		return New(widgets, Options{}, NewVersion("v1", root, VersionOptions{}))
+	}
+	want := []Change{{Version: "v1", Path: "a", Message: "is now required", Breaking: true}}
+	if diff := cmp.Diff(want, compare(def(), def("a"))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestDiffOfVersionsAndNames(t *testing.T) {
 	old, err := Of[widget[before]](widgets, Options{Also: []Version{VersionOf[widget[before]]("v1alpha1", VersionOptions{}), VersionOf[widget[before]]("v1beta1", VersionOptions{})}})
 	if err != nil {

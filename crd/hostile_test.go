@@ -182,6 +182,8 @@ func TestFaultsAreThoseOfTheServer(t *testing.T) {
 	}{
 		"null is no value of a required member": {Schema{Type: "object", Required: []string{"a"}, Properties: map[string]*Schema{"a": text}}, `{"a":null}`, []Fault{{Path: "a", Message: "is required"}}},
 		"null where it is a value":              {Schema{Type: "object", Required: []string{"a"}, Properties: map[string]*Schema{"a": {Type: "string", Nullable: true}}}, `{"a":null}`, nil},
+		"null in an enum":                       {Schema{Type: "string", Nullable: true, Enum: []json.RawMessage{[]byte(`"a"`), []byte("null")}}, "null", []Fault{{Message: "not one of the values of the enum"}}},
+		"null is no default":                    {Schema{Type: "object", Required: []string{"a"}, Properties: map[string]*Schema{"a": {Type: "string", Default: []byte("null")}}}, `{}`, []Fault{{Path: "a", Message: "is required"}}},
 		"no bytes":                              {Schema{Type: "string", Format: "byte"}, `""`, []Fault{{Message: "is not of the format byte"}}},
 		"an embedded object without a type": {Schema{Type: "object", EmbeddedResource: true, PreserveUnknownFields: true}, `{"kind":""}`,
 			[]Fault{{Path: "apiVersion", Message: "is required in an embedded object"}, {Path: "kind", Message: "is required in an embedded object"}}},

@@ -100,3 +100,6 @@ func join(path, name string) string {
 	}
 	return path + "." + name
 }
+
+// hasDefault reports whether s has a default. The server drops null, which is none.
+func (s *Schema) hasDefault() bool { return s.Default != nil && string(s.Default) != "null" }

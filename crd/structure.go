@@ -252,7 +252,7 @@ func (c *structure) values(s *Schema, fail func(string, ...any)) {
 			fail("%q is not a number", clip.Text(string(num), 80))
 		}
 	}
-	if s.Default != nil && string(s.Default) != "null" { // null is no default
+	if s.hasDefault() {
 		for _, f := range faults(s, s.Default) {
 			at := ""
 			if f.Path != "" {

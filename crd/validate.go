@@ -58,6 +58,9 @@ func (c *validator) value(s *Schema, v any, path string) {
 		if !s.Nullable && s.Type != "" {
 			c.add(path, "null is not of the type %s", s.Type)
 		}
+		if len(s.Enum) > 0 { // a server never finds null in it
+			c.add(path, "not one of the values of the enum")
+		}
 		return
 	}
 	if !c.typed(s, v, path) {
@@ -230,7 +233,7 @@ func (c *validator) object(s *Schema, m map[string]any, path string) {
 		if ok && v == nil && p != nil && !p.Nullable {
 			ok = false // the server drops it
 		}
-		if !ok && (p == nil || p.Default == nil) {
+		if !ok && (p == nil || !p.hasDefault()) {
 			c.add(join(path, name), "is required")
 		}
 	}
