@@ -114,7 +114,7 @@ func (v *validator) tooMany(path string, size, limit int64) {
 func (v *validator) enum(path string, enum []any, value any) {
 	var values []string
 	for _, e := range enum {
-		if same(e, value) {
+		if value != nil && same(e, value) { // null is in no enum
 			v.matches++
 			return
 		}

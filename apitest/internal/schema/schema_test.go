@@ -205,6 +205,19 @@ func TestValidateLeavesAloneWhatHasNotChanged(t *testing.T) {
 	}
 }
 
+// TestNullIsInNoEnum: kube-apiserver finds it in none, also if the enum has it.
+func TestNullIsInNoEnum(t *testing.T) {
+	var catalog schema.Catalog
+	typ, err := catalog.Custom(kube.Resource{Group: "g", Version: "v1", Kind: "K"}, []byte(`{"type":"object","properties":{"a":{"type":"string","nullable":true,"enum":["x",null]}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []kube.StatusCause{{Reason: "FieldValueNotSupported", Message: `Unsupported value: null: supported values: "x", "null"`, Field: "a"}}
+	if diff := gocmp.Diff(want, typ.Validate(map[string]any{"a": nil}, nil)); diff != "" {
+		t.Errorf("causes (-want +got):\n%s", diff)
+	}
+}
+
 func TestCustomRefusesWhatIsNoSchema(t *testing.T) {
 	var catalog schema.Catalog
 	for _, text := range []string{"{", "1", `{"properties":{"a":1}}`, `{"type":7}`, `{"pattern":"("}`, `{"$ref":"#/a"}`, `{"items":{"type":["a"]}}`,
