@@ -180,7 +180,11 @@ func (c *comparison) schema(was, is *Schema, path string) {
 			c.breaks(path, "%s is now %s", m.name, m.is)
 		}
 	}
-	c.flag(was.Nullable, is.Nullable, path, "now nullable", "no longer nullable")
+	if len(is.Enum) > 0 && is.Nullable && !was.Nullable {
+		c.breaks(path, "now nullable, but null is in no enum: it was dropped, and is refused")
+	} else {
+		c.flag(was.Nullable, is.Nullable, path, "now nullable", "no longer nullable")
+	}
 	c.flag(was.PreserveUnknownFields, is.PreserveUnknownFields, path, "unknown members are now preserved", "unknown members are no longer preserved")
 	switch {
 	case is.EmbeddedResource && !was.EmbeddedResource:

@@ -93,8 +93,8 @@ func TestDiffHasWhatTheServerAcceptsInAddition(t *testing.T) {
 		K map[string]string `json:"k,omitempty"`
 	}
 	got := changesOf[tight, struct {
-		A string            `json:"a,omitempty" crd:"enum=x|z,nullable,selectable"`
-		F float64           `json:"f,omitempty" crd:"min=1"`
+		A string            `json:"a,omitempty" crd:"enum=x|z,selectable"`
+		F float64           `json:"f,omitempty" crd:"min=1,nullable"`
 		E string            `json:"e,omitempty"`
 		M map[string]int    `json:"m,omitempty"`
 		O struct{}          `json:"o,omitzero" crd:"preserve"`
@@ -102,9 +102,9 @@ func TestDiffHasWhatTheServerAcceptsInAddition(t *testing.T) {
 	}](t)
 	want := []string{
 		"v1: selectableFields: .spec.a added",
-		"v1: spec.a: now nullable", `v1: spec.a: "z" added to the enum`, `v1: spec.a: rule "self != 'y'" removed`,
+		`v1: spec.a: "z" added to the enum`, `v1: spec.a: rule "self != 'y'" removed`,
 		"v1: spec.e: the enum was removed",
-		"v1: spec.f: a limit is no longer exclusive", "v1: spec.f: want no longer multiples of 2",
+		"v1: spec.f: now nullable", "v1: spec.f: a limit is no longer exclusive", "v1: spec.f: want no longer multiples of 2",
 		"v1: spec.m: members of any name are now kept",
 		"v1: spec.o: unknown members are now preserved",
 		"v1: spec.a: no longer required",
@@ -174,6 +174,21 @@ func TestDiffKnowsThatNullIsNoDefault(t *testing.T) {
 	}
 	want := []Change{{Version: "v1", Path: "a", Message: "is now required", Breaking: true}}
 	if diff := cmp.Diff(want, compare(def(), def("a"))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestDiffOfNullInAnEnum: the server drops null where it is no value, and refuses it in an enum.
+func TestDiffOfNullInAnEnum(t *testing.T) {
+	got := changesOf[struct {
+		A string `json:"a,omitempty" crd:"enum=x"`
+		B string `json:"b,omitempty"`
+	}, struct {
+		A string `json:"a,omitempty" crd:"enum=x,nullable"`
+		B string `json:"b,omitempty" crd:"nullable"`
+	}](t)
+	want := []string{"v1: spec.a: now nullable, but null is in no enum: it was dropped, and is refused (breaking)", "v1: spec.b: now nullable"}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
