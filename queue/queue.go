@@ -36,8 +36,10 @@ type Trace[K comparable, C any] struct {
 // Queue passes keys to workers. It holds a key once, however often it is added, and
 // never passes it to two workers: if it is added while a worker has it, it is passed
 // again, once, after Done. Keys of one priority are passed in the order in which they
-// were added. If a key is added twice, the earlier time and the higher priority count.
-// C is the type of the cause of an add, which the queue passes to the worker.
+// were added; a key that was added while a worker had it is the last one at Done, and a key
+// whose priority rises is the last one then. If a key is added twice, the earlier time and the
+// higher priority count. C is the type of the cause of an add, which the queue passes to the
+// worker.
 //
 // A Queue has no goroutines. It is safe for concurrent use.
 type Queue[K comparable, C any] struct {

@@ -11,7 +11,7 @@ type Stats struct {
 	Retries    uint64        // adds with RateLimited
 	Unfinished time.Duration // total time that the current runs have taken so far
 	Longest    time.Duration // longest time of a current run
-	Oldest     time.Duration // longest wait of a ready key
+	Oldest     time.Duration // longest wait of a key that is the first of its priority
 }
 
 // Stats returns the state of the queue.
