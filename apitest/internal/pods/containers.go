@@ -181,6 +181,9 @@ var (
 
 func refuseFieldRef(r *rules.Refusals, path string, f map[string]any, fields []string) {
 	field := rules.TextAt(f, "fieldPath")
+	if field == "spec.host" { // its name in old clients
+		field = "spec.nodeName"
+	}
 	version := rules.TextAt(f, "apiVersion")
 	element := elementField.FindStringSubmatch(field)
 	known := element != nil
@@ -194,6 +197,8 @@ func refuseFieldRef(r *rules.Refusals, path string, f map[string]any, fields []s
 		r.Required(path + ".fieldPath")
 	case !known || version != "v1":
 		r.Invalid(path+".fieldPath", field, "error converting fieldPath: field label not supported: "+field)
+	case element != nil && element[1] == "annotations": // in any case, as those of metadata
+		r.Each(path, element[2], rules.QualifiedName(strings.ToLower(element[2])))
 	case element != nil:
 		r.Each(path, element[2], rules.QualifiedName(element[2]))
 	default:

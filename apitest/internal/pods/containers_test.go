@@ -48,3 +48,24 @@ func TestRestartsOfContainers(t *testing.T) {
 		}
 	}
 }
+
+// TestFieldsOfVariables: kube-apiserver takes the keys of annotations in any case, and the old
+// name of a field.
+func TestFieldsOfVariables(t *testing.T) {
+	for field, valid := range map[string]bool{
+		"metadata.annotations['Example.com/A']": true,
+		"metadata.annotations['Example.com/ ']": false,
+		"metadata.labels['example.com/A']":      true,
+		"metadata.labels['Example.com/A']":      false,
+		"spec.host":                             true,
+		"spec.nodeName":                         true,
+		"spec.hostname":                         false,
+	} {
+		spec := map[string]any{"containers": []any{map[string]any{"name": "a", "image": "i", "env": []any{map[string]any{
+			"name": "A", "valueFrom": map[string]any{"fieldRef": map[string]any{"apiVersion": "v1", "fieldPath": field}}}}}}}
+		var r rules.Refusals
+		if pods.Refuse(&r, "spec", spec); (len(r.Causes) == 0) != valid {
+			t.Errorf("%s: %v", field, r.Causes)
+		}
+	}
+}
