@@ -8,6 +8,7 @@ import (
 
 	"github.com/chromedp/cdproto/heapprofiler"
 	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/performance"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
@@ -15,7 +16,8 @@ import (
 )
 
 // observer notes, in the page, when rows appear, and each number of restarts that a row
-// shows, in the clock that the server uses too.
+// shows, in the clock that the server uses too. It asks for no layout: that would be work that
+// the page does not do by itself.
 const observer = `
 window.bench = { rows: [], keys: new Map(), last: [], seen: new Float64Array(3e6), n: 0 };
 new MutationObserver(() => {
@@ -23,7 +25,7 @@ new MutationObserver(() => {
   if (rows.length > (bench.rows.at(-1)?.[0] ?? 0)) bench.rows.push([rows.length, performance.now()]);
   const now = performance.timeOrigin + performance.now();
   const heads = [...document.querySelectorAll("#rows thead th")];
-  const column = heads.findIndex(h => h.innerText.trim().toLowerCase().startsWith("restarts"));
+  const column = heads.findIndex(h => h.textContent.trim().toLowerCase().startsWith("restarts"));
   if (column < 0) return;
   for (const r of rows) {
     const n = parseInt(r.children[column]?.textContent), key = r.dataset.key;
@@ -108,8 +110,30 @@ func (t *tab) seen(ctx context.Context) (seen map[string][]sight, err error) {
 	return seen, t.until(ctx, sightings, &seen)
 }
 
-// heaps returns the size of the page's heap, in MB after a collection, every interval
-// until ctx ends.
+// busy returns how many seconds the main thread of the page has worked, in all and by scripts,
+// layout and style.
+func (t *tab) busy() (all, script, layout, style float64, err error) {
+	err = chromedp.Run(t.ctx, performance.Enable(), chromedp.ActionFunc(func(ctx context.Context) error {
+		metrics, err := performance.GetMetrics().Do(ctx)
+		for _, m := range metrics {
+			switch m.Name {
+			case "TaskDuration":
+				all = m.Value
+			case "ScriptDuration":
+				script = m.Value
+			case "LayoutDuration":
+				layout = m.Value
+			case "RecalcStyleDuration":
+				style = m.Value
+			}
+		}
+		return err
+	}))
+	return all, script, layout, style, err
+}
+
+// heaps returns the size of the page's heap, in MB after a collection, which stops the page, every
+// interval until ctx ends.
 func (t *tab) heaps(ctx context.Context, interval time.Duration) (sizes []float64, err error) {
 	for {
 		select {

@@ -137,6 +137,10 @@ func (o options) churn(ctx context.Context, w *world, u *uiProcess, p *tab) ([]f
 	changing, stop := context.WithTimeout(ctx, o.run)
 	defer stop()
 	done := make(chan churn, 1)
+	worked, scripts, layouts, styles, err := p.busy()
+	if err != nil {
+		return nil, err
+	}
 	bytes, began, processors := u.sent(), time.Now(), processorTimes(u.page.PID)
 	go func() { done <- w.change(changing, o.rate, visible) }()
 	hour := make(chan float64, 1)
@@ -148,7 +152,7 @@ func (o options) churn(ctx context.Context, w *world, u *uiProcess, p *tab) ([]f
 		rss, _, _ := u.memory() // an error is seen below
 		hour <- rss
 	}()
-	heaps, err := p.heaps(changing, o.run/20)
+	heaps, err := p.heaps(changing, o.run/10)
 	c := <-done
 	if err == nil {
 		err = ctx.Err()
@@ -158,12 +162,17 @@ func (o options) churn(ctx context.Context, w *world, u *uiProcess, p *tab) ([]f
 	}
 	took := time.Since(began).Seconds()
 	rate, used := float64(u.sent()-bytes)/1000/took, processorTimes(u.page.PID).since(processors, took)
+	all, script, layout, style, err := p.busy()
+	if err != nil {
+		return nil, err
+	}
+	share := func(before, now float64) float64 { return 100 * (now - before) / took }
 	seen, err := p.seen(ctx)
 	if err != nil {
 		return nil, err
 	}
 	late, missed := latencies(c.visible, seen)
-	fmt.Fprintf(os.Stderr, "heap of the page, every %v: %.2f MB\n", o.run/20, heaps)
+	fmt.Fprintf(os.Stderr, "heap of the page, every %v: %.2f MB\n", o.run/10, heaps)
 	if len(heaps) == 0 {
 		return nil, fmt.Errorf("%v is too short", o.run)
 	}
@@ -181,6 +190,9 @@ func (o options) churn(ctx context.Context, w *world, u *uiProcess, p *tab) ([]f
 		{"of one processor: listwatch ui", used.ui, "%", 0},
 		{"of one processor: the fake apiserver and the bench", used.bench, "%", 0},
 		{"of one processor: all others, of them mostly the browser", used.others, "%", 0},
+		{"of one processor: the page's main thread", share(worked, all), "%", 0},
+		{"of it by scripts, the bench's observer included", share(scripts, script), "%", 0},
+		{"of it by style and layout", share(layouts+styles, layout+style), "%", 0},
 		{"of one processor: taken by other machines", used.stolen, "%", 0},
 		{"from the server's write to the change of a visible row, p50", late[len(late)/2], "ms", 0},
 		{"from the server's write to the change of a visible row, p99", late[len(late)*99/100], "ms", 200},
