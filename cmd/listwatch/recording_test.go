@@ -130,9 +130,21 @@ func TestReplayServesStates(t *testing.T) {
 	srv := apitest.New(t, apitest.Fixture{Resource: kube.ConfigMaps, Object: `{"metadata":{"namespace":"a","name":"b"}}`},
 		apitest.Fixture{Resource: kube.ConfigMaps, Object: `{"metadata":{"namespace":"a","name":"c"}}`})
 	file := filepath.Join(t.TempDir(), "y.lwrec.ndjson")
-	if code, _, stderr := runProgram(t, nil, "record", "configmaps", "-A", "--file", file, "--exit-after", "300ms", "-s", srv.URL); code != 0 {
-		t.Fatalf("record: %d %s", code, stderr)
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	stderr, done := newTail(), make(chan int)
+	go func() {
+		done <- run(ctx, []string{"record", "configmaps", "-A", "--file", file, "-s", srv.URL}, func(string) string { return "" }, nil, newTail(), stderr)
+	}()
+	for synced := false; !synced; {
+		b, _ := os.ReadFile(file) // it is there with the first entry
+		if synced = strings.Contains(string(b), `"SYNCED"`); !synced && ctx.Err() != nil {
+			t.Fatalf("record: %d %s", <-done, stderr)
+		}
+		<-time.After(10 * time.Millisecond)
 	}
+	stop()
+	<-done
 	b, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
