@@ -218,6 +218,6 @@ func (u *UI) getChanges(s *session, r *http.Request) (any, error) {
 		}
 		list = append(list, want.wire(e))
 	}
-	open := slices.DeleteFunc(u.gaps(want.types, sight, at, at+1), func(g gaps.Gap) bool { return !g.Has(at) || g.Type == leases && !want.leases() })
+	open := slices.DeleteFunc(u.gaps(want.types, sight, at, at+1), func(g gaps.Gap) bool { return !g.Has(at) })
 	return map[string]any{"changes": list, "more": more, "gaps": open}, nil
 }

@@ -193,6 +193,58 @@ func TestATextOfAnEventIsWhole(t *testing.T) {
 	p.sound()
 }
 
+// TestActivityAtAMomentInAGap counts a type that nobody watched then with those not watched, also
+// Leases, which Activity leaves out.
+func TestActivityAtAMomentInAGap(t *testing.T) {
+	s, now := stateOf("live", "", nil), time.Now().UnixMilli()
+	leases := typeOf("leases.coordination.k8s.io", "Lease", "live", "")
+	for _, k := range append(s.answers["types"].(object)["types"].(array), leases) {
+		k.(object)["since"] = now - 300000
+	}
+	s.answers["types"] = object{"types": append(s.answers["types"].(object)["types"].(array), leases)}
+	s.answers["changes"] = object{
+		"changes": array{object{"pos": 3, "at": now - 90000, "type": "pods", "op": "MODIFIED", "ns": "shop", "name": "web", "what": "phase"}},
+		"gaps":    array{object{"type": leases["type"], "from": now - 120000, "to": now - 30000, "idle": true, "reason": "nobody watched"}},
+	}
+	p := open(t, s.serve(t)+fmt.Sprintf("&type=activity&at=%d", now-60000), look{})
+	p.shows("#count", "1 change of 1 watched type")
+	p.without("#count", "Leases")
+	p.shows("#unwatched", "1 type not watched")
+	p.without("#rows", "nobody watched")
+	p.js("location.hash += '&filter=LEASE', 1", nil)
+	p.shows("#rows", "nobody watched")
+	p.sound()
+}
+
+// TestActivityDatesWhatIsNotOfToday: times of two days do not look like those of one.
+func TestActivityDatesWhatIsNotOfToday(t *testing.T) {
+	s, now := stateOf("live", "", nil), time.Now()
+	change := func(pos int, at time.Time) object {
+		return object{"pos": pos, "at": at.UnixMilli(), "type": "pods", "op": "MODIFIED", "ns": "shop", "name": "web", "what": "phase"}
+	}
+	before := now.AddDate(0, 0, -1)
+	s.answers["changes"] = object{"changes": array{change(4, now), change(3, before)}, "gaps": array{}}
+	p := open(t, s.serve(t)+"&type=activity", look{})
+	p.shows("tr.change[data-pos='3']", before.Format("01-02 "))
+	p.without("tr.change[data-pos='4']", now.Format("01-02 "))
+	p.until("[...document.querySelectorAll('tr.change td:first-child')].every(e => e.scrollWidth <= e.clientWidth)")
+	p.shot("activity-days")
+	p.sound()
+}
+
+// TestAnEmptyListLeadsToItsChanges: the last object may have been deleted.
+func TestAnEmptyListLeadsToItsChanges(t *testing.T) {
+	s := stateOf("live", "", nil)
+	s.answers["changes"] = object{"changes": array{object{"pos": 3, "at": time.Now().UnixMilli(), "type": "pods", "op": "DELETED", "ns": "shop", "name": "web"}}, "gaps": array{}}
+	p := open(t, s.serve(t)+"&type=pods&sort=-age", look{})
+	p.shows("#rows", "No pods")
+	p.click("#rows .buttons button")
+	p.shows("h1", "Activity")
+	p.until("new URLSearchParams(location.hash.slice(1)).get('filter') === 'pods'")
+	p.shows("#rows tr.change", "shop/web")
+	p.sound()
+}
+
 // TestWhatIsStaleMovesNothing: the name of a type keeps its place, and has no rate of now.
 func TestWhatIsStaleMovesNothing(t *testing.T) {
 	s := stateOf("stale", "no contact since 14:03", nil)

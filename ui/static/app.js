@@ -31,9 +31,9 @@ const past = () => !!view.at || state?.mode === "recording";
 const list = new List({ now, open, sort: key => go({ sort: key === "name" ? "" : key }), namespaced: () => type()?.namespaced !== false, since: () => type()?.since || 0, wish, empty: w => nothing(w, type(), view, actions), gap: gapText });
 const object = new Sheet({ now, go, href, type: t => types.get(t), from: () => state?.from, follow: () => state?.follow !== false && !past() });
 const time = new Time({ now, live: () => status.state === "live" && type()?.state !== "stale" && !stale().length, at: () => view.at, go: at => go({ at }), state: () => state, types: () => [...types.values()], type: () => view.type === ACTIVITY ? "" : view.type, all: () => !view.ns?.length });
-const changes = new Changes({ now, href, view: () => view, state: () => state, types: () => [...types.values()], clear: () => actions.clear() });
+const changes = new Changes({ now, href, view: () => view, state: () => state, types: () => [...types.values()], clear: () => actions.clear(), head: () => drawHead() });
 
-const actions = { clear: () => go({ filter: "" }), everywhere: () => go({ ns: [] }), namespace: namespaces };
+const actions = { clear: () => go({ filter: "" }), everywhere: () => go({ ns: [] }), namespace: namespaces, changes: () => go({ type: ACTIVITY, filter: view.type, sort: "" }) };
 
 function read(name) { try { return JSON.parse(localStorage.getItem("listwatch-" + name)); } catch { return null; } }
 function write(name, value) { try { localStorage.setItem("listwatch-" + name, JSON.stringify(value)); } catch { /* storage is full or refused: it is not kept */ } }

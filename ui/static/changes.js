@@ -1,5 +1,5 @@
 // Activity as a list: changes of all types, the newest on top, as they come or as they were.
-import { h, put, text, clock, during, when, number, plural, sheet, button } from "./dom.js";
+import { h, put, text, clock, day, stamp, during, when, number, plural, sheet, button } from "./dom.js";
 import { get } from "./link.js";
 import { LEASES, watched } from "./time.js";
 
@@ -12,7 +12,8 @@ const later = (a, b) => b.at - a.at || b.pos - a.pos;
 // whole reports whether a text has a word with no letter or digit beside it.
 const whole = (text, word) => new RegExp(`(^|[^\\p{L}\\p{Nd}])${word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")}($|[^\\p{L}\\p{Nd}])`, "u").test(text);
 
-// Changes fills the rows while the type is "activity". hooks: now(), href(patch), view(), state(), types(), clear().
+// Changes fills the rows while the type is "activity". hooks: now(), href(patch), view(), state(), types(), clear(),
+// head() draws what stands above.
 export class Changes {
 	constructor(hooks) {
 		this.hooks = hooks;
@@ -25,7 +26,7 @@ export class Changes {
 		this.on = true;
 		if (this.id === id) return this.draw();
 		this.id = id;
-		this.rows = [];
+		this.rows = this.gaps = [];
 		this.omitted = 0;
 		this.loaded = this.more = false;
 		this.failed = "";
@@ -49,7 +50,8 @@ export class Changes {
 			if (stop.signal.aborted) return;
 			const known = new Set(this.rows.map(c => c.pos));
 			this.rows.push(...d.changes.filter(c => !known.has(c.pos)));
-			if (v.at && !before) this.rows.push(...(d.gaps || []).map((g, i) => ({ ...g, op: "GAP", at: v.at, pos: -1 - i }))); // that the moment is in
+			if (!before) this.gaps = d.gaps || [];
+			if (v.at && !before) this.rows.push(...this.gaps.filter(g => g.type !== LEASES || this.lease()).map((g, i) => ({ ...g, op: "GAP", at: v.at, pos: -1 - i }))); // that the moment is in
 			this.rows.sort(later);
 			this.more = d.more;
 			this.failed = "";
@@ -82,16 +84,19 @@ export class Changes {
 		return v.filter.toLowerCase().split(/\s+/).filter(Boolean).every(w => w[0] === "-" && w.length > 1 ? !whole(all, w.slice(1)) : gap || all.includes(w));
 	}
 
+	// watched are the types that are watched, or were at the moment that is shown.
+	watched() { return watched(this.hooks.types(), this.hooks.view().at, this.gaps); }
+
 	// unwatched are the types that are not watched, or were not at the moment that is shown.
 	unwatched() {
-		const seen = watched(this.hooks.types(), this.hooks.view().at);
+		const seen = this.watched();
 		return this.hooks.types().filter(t => !seen.includes(t));
 	}
 
 	// late names the types that were not watched from the beginning.
 	late() {
 		const v = this.hooks.view(), from = this.hooks.state()?.from || 0;
-		const all = watched(this.hooks.types(), v.at).filter(t => t.since > from + 5000).sort((a, b) => a.since - b.since);
+		const all = this.watched().filter(t => t.since > from + 5000).sort((a, b) => a.since - b.since);
 		return all.length ? `Not watched from the beginning: ${all.slice(0, 8).map(t => `${t.type} since ${clock(t.since)}`).join(", ")}${all.length > 8 ? ` and ${number(all.length - 8)} more` : ""}.` : "";
 	}
 
@@ -108,12 +113,15 @@ export class Changes {
 		return all ? `${plural(all, "type")} ${all === 1 ? "is" : "are"} not watched: nothing is known of their changes.` : "";
 	}
 
+	// lease reports whether Leases are searched for.
+	lease() { return this.hooks.view().filter.toLowerCase().split(/\s+/).some(w => w[0] !== "-" && w.includes("lease")); }
+
 	// leases reports whether Leases are watched, and left out.
-	leases() { return !this.hooks.view().filter.includes("lease") && watched(this.hooks.types(), this.hooks.view().at).some(t => t.type === LEASES); }
+	leases() { return !this.lease() && this.watched().some(t => t.type === LEASES); }
 
 	summary() {
 		if (!this.rows?.length) return "";
-		const seen = watched(this.hooks.types(), this.hooks.view().at), leases = this.leases();
+		const seen = this.watched(), leases = this.leases();
 		return (this.more ? "the newest " : "") + plural(this.rows.filter(c => c.op !== "GAP").length, "change") + ` of ${plural(seen.length - (leases ? 1 : 0), "watched type")}` + (leases ? " without Leases" : "") + (this.omitted ? `, ${number(this.omitted)} more counted but not listed` : "");
 	}
 
@@ -124,7 +132,7 @@ export class Changes {
 	}
 
 	render() {
-		text(document.getElementById("count"), this.summary());
+		this.hooks.head();
 		const v = this.hooks.view(), kept = this.hooks.state()?.from || 0;
 		if (!this.rows.length) {
 			put(this.box, this.failed ? sheet("error", "The activity cannot be shown", [this.failed]) : this.loaded && this.hooks.view().filter ? sheet("", "No change matches", [this.hooks.view().filter, "What is searched is what a row shows: type, object, change, by and what. Not whole objects, and not times.", this.missing(), this.late()], button("Clear the filter", this.hooks.clear)) : this.loaded && v.at && v.at < kept ? sheet("gap", "Not known", [["Nothing is kept from before ", when(kept, this.hooks.now()), "."]]) : this.loaded ? sheet("", "No changes", [["None since ", when(kept, this.hooks.now()), v.at ? "." : ". What changes in the watched types appears here."], this.leases() ? "Leases are left out: search for \"lease\"." : "", this.late(), this.idle()]) : sheet("", "Loading", []));
@@ -138,8 +146,12 @@ export class Changes {
 			put(this.box, h("table", { class: "grid changes", role: "presentation" }, h("colgroup", {}, cols), h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, ["Time", "Type", "Change", "Object", "By", "What"].map(x => h("th", { role: "columnheader", title: x === "By" ? "The field manager of the write: the program, which may not be a person's name" : null }, h("button", { type: "button", tabindex: -1, disabled: true }, x))))), this.body), this.end);
 		}
 		const top = this.box.scrollTop, held = top > 0 && [...this.body.children].find(e => e.offsetTop + e.offsetHeight > top), y = held && held.offsetTop; // who has scrolled reads it
-		const items = this.rows.map(c => this.made.get(c.pos) || this.row(c)), keep = new Set(items);
-		for (const e of [...this.body.children]) if (!keep.has(e)) { e.remove(); this.made.delete(Number(e.dataset.pos)); }
+		const real = this.hooks.now(true), today = new Date(real).toDateString(); // rows of another day have their day
+		if (today !== this.today) this.made.clear();
+		this.today = today;
+		this.body.parentNode.classList.toggle("dated", !!day(this.rows.at(-1).at, real));
+		const items = this.rows.map(c => this.made.get(c.pos) || this.row(c)), keep = new Set(items), pos = e => Number(e.dataset.pos);
+		for (const e of [...this.body.children]) if (!keep.has(e)) { e.remove(); if (this.made.get(pos(e)) === e) this.made.delete(pos(e)); }
 		let at = this.body.firstChild;
 		items.forEach((e, i) => e.setAttribute("aria-selected", !!v.object?.uid && v.object.uid === this.rows[i].uid && (v.pos === null || v.pos === this.rows[i].pos)));
 		for (const e of items) { if (e === at) at = at.nextSibling; else this.body.insertBefore(e, at); }
@@ -164,8 +176,8 @@ export class Changes {
 			const change = c.type === "events" ? of("") : of("history", c.pos); // an Event has no story
 			const expired = c.op === "DELETED" && c.type === "events"; // after an hour, mostly
 			const td = (value, cls) => h("td", { role: "gridcell", class: cls, dir: "auto", title: String(value).length > 14 ? value : null }, value);
-			tr = h("tr", { class: "change " + c.op.toLowerCase(), role: "row", "data-pos": c.pos, onclick: e => { if (!e.target.closest("a") && getSelection().isCollapsed) tr.querySelector("td.n a").click(); } }, h("td", { role: "gridcell" }, h("a", { href: this.hooks.href({ at: c.at }), title: "Show this moment" }, clock(c.at))), td(c.type), expired ? td("expired") : td({ ADDED: "added", MODIFIED: "changed", DELETED: "deleted" }[c.op] || c.op, { ADDED: "add", DELETED: "del" }[c.op]),
-				h("td", { role: "gridcell", class: "n", dir: "auto" }, h("a", { href: change, title: c.name }, c.ns ? c.ns + "/" + c.name : c.name)), h("td", { role: "gridcell", class: "dim", dir: "auto", title: c.by || (c.op === "MODIFIED" ? "Not known: a write that only removes fields leaves no name" : c.op === "DELETED" ? "Not known: a deletion leaves no name" : null) }, c.by || ""), h("td", { role: "gridcell", dir: "auto", title: c.what || null }, c.inferred ? "found by comparing. " : "", c.what ? h("a", { href: change, title: "Show this state" }, c.what) : ""));
+			tr = h("tr", { class: "change " + c.op.toLowerCase(), role: "row", "data-pos": c.pos, onclick: e => { if (!e.target.closest("a") && getSelection().isCollapsed) tr.querySelector("td.n a").click(); } }, h("td", { role: "gridcell" }, h("a", { href: this.hooks.href({ at: c.at }), title: "Show this moment" }, stamp(c.at, this.hooks.now(true)))), td(c.type), expired ? td("expired") : td({ ADDED: "added", MODIFIED: "changed", DELETED: "deleted" }[c.op] || c.op, { ADDED: "add", DELETED: "del" }[c.op]),
+				h("td", { role: "gridcell", class: "n", dir: "auto" }, h("a", { href: change, title: c.name }, c.ns ? c.ns + "/" + c.name : c.name)), h("td", { role: "gridcell", class: "dim", dir: "auto", title: c.by || (c.op === "DELETED" ? "Not known: a deletion leaves no name" : "Not known") }, c.by || ""), h("td", { role: "gridcell", dir: "auto", title: c.what || null }, c.inferred ? "found by comparing. " : "", c.what ? h("a", { href: change, title: "Show this state" }, c.what) : ""));
 		}
 		this.made.set(c.pos, tr);
 		return tr;

@@ -62,6 +62,9 @@ export function day(ms, now) {
 	return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} `;
 }
 
+// stamp writes a time of day, and before it the month and day if it is not today: 11-22 14:03:10.
+export const stamp = (ms, now) => day(ms, now).slice(5) + clock(ms);
+
 // when is a <time> with the day if it is not today.
 export const when = (ms, now) => h("time", { datetime: new Date(ms).toISOString(), title: new Date(ms).toISOString() }, day(ms, now) + clock(ms));
 

@@ -404,12 +404,13 @@ export function nothing(w, type, view, actions) {
 	if (view.at && w.approximate && !w.total) return one("unknown", sheet("gap", `${name} of this moment are not known`, ["They were not watched then, or the history does not reach back so far."]));
 	if (!view.at && (state === "loading" || state === "idle")) return one("loading" + (w.loading?.done ?? ""), ...loading(w, name));
 	if (w.filter && (w.filter.done < w.filter.of)) return one("filter" + w.filter.done, sheet("", "Searching", [`${number(w.filter.done)} of ${number(w.filter.of)} objects searched, no match so far.`], button("Stop", actions.clear)));
+	const earlier = button(`Changes of ${name}`, actions.changes);
 	if (view.filter || (w.total > 0)) {
 		return one("none" + view.filter + view.ns, sheet("", `No match among ${number(w.total)} ${name}`,
 			[view.filter ? `Filter: ${view.filter}` : "", view.ns?.length ? `Namespace: ${view.ns.join(", ")}` : ""],
-			view.filter ? button("Clear the filter", actions.clear) : null, view.ns?.length ? button("All namespaces", actions.everywhere) : null));
+			view.filter ? button("Clear the filter", actions.clear) : null, view.ns?.length ? button("All namespaces", actions.everywhere) : null, view.filter ? null : earlier));
 	}
-	return one("empty", sheet(state === "stale" ? "gap" : "", state === "stale" ? `No ${name} when the connection was lost` : `No ${name}`, [view.at && (w.gaps || []).some(g => g.from <= view.at && view.at < (g.to || Infinity)) ? "None existed before the gap that this moment is in." : view.at ? "None existed at this moment, as far as history knows." : "A new one appears here when it is created."]));
+	return one("empty", sheet(state === "stale" ? "gap" : "", state === "stale" ? `No ${name} when the connection was lost` : `No ${name}`, [view.at && (w.gaps || []).some(g => g.from <= view.at && view.at < (g.to || Infinity)) ? "None existed before the gap that this moment is in." : view.at ? "None existed at this moment, as far as history knows." : "A new one appears here when it is created."], earlier));
 }
 
 function loading(w, name) {

@@ -228,7 +228,7 @@ export class Sheet {
 	summary() {
 		const d = this.data.object, now = d?.exists === false && d.at ? d.at : this.hooks.now();
 		return this.part("object", d => [
-			d.exists === false ? h("p", { class: "note" }, "This object was deleted. What is shown is its last state.") : null,
+			d.exists === false ? this.last() : null,
 			d.conditions?.length ? [h("h2", {}, "Conditions"), h("table", { class: "facts" }, [...d.conditions].sort((a, b) => a.good - b.good).map(c => h("tr", {},
 				h("td", { dir: "auto" }, h("b", { class: c.good ? "good" : "bad" }, `${c.type} ${c.status}`), c.reason || c.message ? h("div", {}, [c.reason, c.message].filter(Boolean).join(": ")) : null),
 				h("td", { class: "when" }, c.since ? age(now - c.since) : ""))))] : null,
@@ -242,6 +242,8 @@ export class Sheet {
 			d.commands?.length && !this.at && d.exists !== false ? [h("h2", {}, "Commands to copy"), d.commands.map(c => [h("p", { class: "quiet" }, c.title), command(c.text)])] : null,
 		], "this object");
 	}
+
+	last() { return h("p", { class: "note" }, "This object was deleted. What is shown is its last state."); }
 
 	recent() {
 		const states = this.before(this.data.history?.states || []).slice(0, 3);
@@ -335,7 +337,7 @@ export class Sheet {
 			this.part(past ? "state" : "object", d => [
 				d.redacted ? h("p", { class: "note plain" }, "The values of this Secret were replaced before they were kept.") : null,
 				d.truncated ? h("p", { class: "note" }, "The object is larger than 1 MiB: its end is not shown.") : null,
-				past || !this.hooks.follow() || d.exists === false ? null : this.managers(),
+				past ? null : d.exists === false ? this.last() : this.hooks.follow() ? this.managers() : null,
 				h("pre", { class: "yaml", dir: "ltr" }, yaml(d.yaml)),
 			], "the YAML")];
 	}

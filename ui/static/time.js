@@ -11,8 +11,9 @@ export const LEASES = "leases.coordination.k8s.io";
 // STEPS are between two times that the axis may name.
 const DAY = 86400e3, STEPS = [1e3, 2e3, 5e3, 10e3, 30e3, 60e3, 120e3, 300e3, 600e3, 1800e3, 3600e3, 7200e3, 3 * 3600e3, 6 * 3600e3, 12 * 3600e3, DAY];
 
-// watched are the types that are watched now, or were at a time that is not 0.
-export const watched = (types, at) => types.filter(t => at ? t.since && t.since <= at : ["live", "stale", "loading", "error"].includes(t.state));
+// watched are the types that are watched now, or were at a time that is not 0, and so in none of the
+// gaps in which nobody showed them.
+export const watched = (types, at, gaps) => types.filter(t => at ? t.since && t.since <= at && !gaps?.some(g => g.type === t.type && g.idle && g.from <= at && at < (g.to || Infinity)) : ["live", "stale", "loading", "error"].includes(t.state));
 
 // Time draws the bar. hooks: now(), at() (0 = live), go(ms), state() of the server, types(), type() that is
 // shown, "" for all, all() namespaces are shown.
@@ -196,7 +197,7 @@ export class Time {
 	// words says where time stands.
 	words() {
 		const at = this.hooks.at(), now = this.end(), st = this.hooks.state(), rec = st?.mode === "recording";
-		const seen = watched(this.hooks.types(), at).filter(t => t.type !== LEASES);
+		const seen = watched(this.hooks.types(), at, this.data?.gaps).filter(t => t.type !== LEASES);
 		this.span.title = "Change the range (+ and -)" + (rec ? "" : ".\nChanges without Leases of: " + seen.map(t => `${t.type} since ${clock(t.since)}`).join(", "));
 		text(this.span, rec ? "a recording of " + ago(st.to - st.from) : this.failed ? "not known: " + this.failed : plural(seen.length, "watched type") + (this.hooks.all() ? ", " : ", all namespaces, ") + { 300000: "5 minutes", 900000: "15 minutes", 3600000: "an hour", 21600000: "6 hours", 86400000: "a day" }[this.reach] || ago(this.reach));
 		const live = $("live");
