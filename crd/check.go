@@ -82,17 +82,24 @@ func (d *Definition) faults(v *Version, object []byte) []Fault {
 	if stored == nil || stored == v || stored.Schema.OpenAPIV3Schema == nil || d.strategy() != "None" {
 		return list
 	}
-	for _, f := range stored.faults(object) {
-		if f.Pruned && !slices.Contains(list, f) {
-			list = append(list, Fault{Path: f.Path, Message: fmt.Sprintf("is not in the version %s, which is stored, and no webhook converts", stored.Name), Pruned: true})
+	value, err := decode(object)
+	if err != nil {
+		return list
+	}
+	for _, path := range lost(stored.root(), value, "") {
+		if !slices.ContainsFunc(list, func(f Fault) bool { return f.Pruned && f.Path == path }) {
+			list = append(list, Fault{Path: path, Message: fmt.Sprintf("is not in the version %s, which is stored, and no webhook converts", stored.Name), Pruned: true})
 		}
 	}
 	return list
 }
 
 // faults returns how a whole object does not fit the version.
-func (v *Version) faults(object []byte) []Fault {
+func (v *Version) faults(object []byte) []Fault { return faults(v.root(), object) }
+
+// root returns the schema of a whole object.
+func (v *Version) root() *Schema {
 	root := *v.Schema.OpenAPIV3Schema
 	root.EmbeddedResource = true // it has apiVersion, kind and metadata
-	return faults(&root, object)
+	return &root
 }

@@ -1,8 +1,11 @@
 package crd
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // storage finds the members that clients of a version lose because objects are stored in
@@ -25,7 +28,7 @@ func (c *comparison) storage(old, next *Definition) {
 		for _, path := range dropped(was.Schema.OpenAPIV3Schema, after.Schema.OpenAPIV3Schema, "") {
 			known := slices.ContainsFunc(c.changes, func(o Change) bool { return o.Breaking && o.Version == was.Name && o.Path == path })
 			if !known && !slices.Contains(before, path) {
-				c.breaks(path, "the version %s, which is stored, does not have it, and no webhook converts: writes drop it", after.Name)
+				c.breaks(path, "the version %s, which is stored, does not hold all its values, and no webhook converts: writes drop them", after.Name)
 			}
 		}
 	}
@@ -40,10 +43,14 @@ func (d *Definition) stores() *Version {
 	return &d.Spec.Versions[i]
 }
 
-// dropped returns the paths of the members of s that the server drops by a schema.
+// dropped returns the paths of the members of s that the server drops by a schema, also where
+// that has another type, and of those whose nulls it drops.
 func dropped(s, by *Schema, path string) (paths []string) {
 	if s == nil || by == nil {
 		return nil
+	}
+	if s.Nullable && !by.Nullable && path != "" && !strings.HasSuffix(path, "[]") { // nulls in lists stay
+		paths = append(paths, path)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		at, p := join(path, name), by.Properties[name]
@@ -56,11 +63,43 @@ func dropped(s, by *Schema, path string) (paths []string) {
 		}
 		paths = append(paths, dropped(s.Properties[name], p, at)...)
 	}
-	paths = append(paths, dropped(s.Items, by.Items, path+"[]")...)
-	switch {
-	case by.PreserveUnknownFields || by.Type != "object":
-	case s.PreserveUnknownFields || s.AdditionalProperties != nil && by.AdditionalProperties == nil:
+	paths = append(paths, dropped(s.Items, by.element(), path+"[]")...)
+	open := s.PreserveUnknownFields || s.EmbeddedResource && !by.EmbeddedResource || s.AdditionalProperties != nil && by.AdditionalProperties == nil
+	if open && !by.PreserveUnknownFields {
 		paths = append(paths, orText(path, "(root)"))
 	}
 	return append(paths, dropped(s.AdditionalProperties, by.AdditionalProperties, path+"{}")...)
+}
+
+// element returns the schema by which the server drops members of the elements of a list; nil
+// if it drops none. Where s expects no list, elements keep no members.
+func (s *Schema) element() *Schema {
+	if s.Items == nil && !s.PreserveUnknownFields {
+		return &Schema{}
+	}
+	return s.Items
+}
+
+// lost returns the paths of the members of v that the server drops by s; nulls do not count.
+func lost(s *Schema, v any, path string) (paths []string) {
+	switch v := v.(type) {
+	case []any:
+		for i, e := range v {
+			if of := s.element(); of != nil {
+				paths = append(paths, lost(of, e, fmt.Sprintf("%s[%d]", path, i))...)
+			}
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			p, at := cmp.Or(s.Properties[name], s.AdditionalProperties), join(path, name)
+			whole := s.EmbeddedResource && (name == "apiVersion" || name == "kind" || name == "metadata")
+			switch {
+			case p != nil:
+				paths = append(paths, lost(p, v[name], at)...)
+			case !s.PreserveUnknownFields && !whole:
+				paths = append(paths, at)
+			}
+		}
+	}
+	return paths
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -240,7 +241,7 @@ func TestDiffOfTheStoredVersion(t *testing.T) {
 	v1 := map[string]*Schema{"v1": schema("a", "b")}
 	both := map[string]*Schema{"v1": schema("a", "b"), "v2": schema("a", "c")}
 	again := def("None", "v2", both)
-	lost := "v1: spec.b: the version v2, which is stored, does not have it, and no webhook converts: writes drop it (breaking)"
+	lost := "v1: spec.b: the version v2, which is stored, does not hold all its values, and no webhook converts: writes drop them (breaking)"
 	for _, tt := range []struct {
 		name      string
 		old, next *Definition
@@ -286,5 +287,39 @@ func TestDroppedByAnotherSchema(t *testing.T) {
 	})
 	if diff := cmp.Diff([]string{"l[].y", "m{}.x", "n", "p"}, dropped(s, by, "")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// What the server did with each value of v1 once it stored v2.
+func TestDroppedByAnotherType(t *testing.T) {
+	parse := func(text string) *Schema {
+		var s Schema
+		if err := json.Unmarshal([]byte(text), &s); err != nil {
+			t.Fatal(err)
+		}
+		return &Schema{Type: "object", Properties: map[string]*Schema{"x": &s}}
+	}
+	for _, tt := range []struct{ v1, v2, value, want, lost string }{
+		{`{"x-kubernetes-preserve-unknown-fields":true}`, `{"type":"integer"}`, `{"a":1}`, "x", "x.a"},
+		{`{"type":"object","additionalProperties":{"type":"string"}}`, `{"type":"string"}`, `{"a":"b"}`, "x", "x.a"},
+		{`{"type":"array","items":{"type":"object","properties":{"a":{"type":"string"}}}}`, `{"type":"string"}`, `[{"a":"b"}]`, "x[].a", "x[0].a"},
+		{`{"type":"array","items":{"type":"string"}}`, `{"type":"string"}`, `["b"]`, "", ""},
+		{`{"type":"string"}`, `{"type":"object","properties":{"a":{"type":"string"}}}`, `"b"`, "", ""},
+		{`{"type":"array","items":{"type":"object"}}`, `{"x-kubernetes-preserve-unknown-fields":true}`, `[{}]`, "", ""},
+		{`{"type":"integer","nullable":true}`, `{"type":"integer"}`, `null`, "x", ""},
+		{`{"type":"object","additionalProperties":{"type":"integer","nullable":true}}`, `{"type":"object","additionalProperties":{"type":"integer"}}`, `{"a":null}`, "x{}", ""},
+		{`{"type":"array","items":{"type":"integer","nullable":true}}`, `{"type":"array","items":{"type":"integer"}}`, `[null]`, "", ""},
+		{`{"type":"object","x-kubernetes-embedded-resource":true,"properties":{"a":{"type":"string"}}}`, `{"type":"object","properties":{"a":{"type":"string"}}}`, `{"a":"b","kind":"Pod"}`, "x", "x.kind"},
+	} {
+		if got := strings.Join(dropped(parse(tt.v1), parse(tt.v2), ""), " "); got != tt.want {
+			t.Errorf("of %s, %s drops %q, want %q", tt.v1, tt.v2, got, tt.want)
+		}
+		v, err := decode([]byte(`{"x":` + tt.value + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(lost(parse(tt.v2), v, ""), " "); got != tt.lost {
+			t.Errorf("%s loses %q by %s, want %q", tt.value, got, tt.v2, tt.lost)
+		}
 	}
 }
