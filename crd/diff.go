@@ -76,6 +76,9 @@ func compare(old, next *Definition) []Change {
 		is := next.version(was.Name)
 		c.version = was.Name
 		switch {
+		case is == nil && !was.Served && !was.Storage: // Diff asks whether objects are stored in it
+			c.note("versions", "removed, which was not served")
+			continue
 		case is == nil:
 			c.breaks("versions", "removed")
 			continue

@@ -217,6 +217,21 @@ func TestDiffOfVersionsAndNames(t *testing.T) {
 	}
 }
 
+func TestDiffOfAVersionThatNobodyUses(t *testing.T) {
+	def := func(also ...Version) *Definition {
+		d, err := Of[widget[before]](widgets, Options{Also: also})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	got := compare(def(VersionOf[widget[before]]("v1alpha1", VersionOptions{Unserved: true})), def())
+	want := []Change{{Version: "v1alpha1", Path: "versions", Message: "removed, which was not served"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // Without a webhook the server drops what the stored version lacks when a client of another
 // version writes.
 func TestDiffOfTheStoredVersion(t *testing.T) {
