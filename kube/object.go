@@ -47,7 +47,8 @@ func (k Key) String() string {
 	return k.Namespace + "/" + k.Name
 }
 
-// Compare orders keys by namespace, then by name, as a LIST does.
+// Compare orders keys by namespace, then by name. Within a namespace this is the order of a LIST.
+// A LIST of all namespaces differs where a namespace is a prefix of another: it has a-b before a.
 func (k Key) Compare(o Key) int {
 	if c := strings.Compare(k.Namespace, o.Namespace); c != 0 {
 		return c

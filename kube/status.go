@@ -39,7 +39,7 @@ var (
 	// ResourceVersionTooLarge). The server is behind another replica, or its etcd was
 	// restored from a backup.
 	ErrTooLargeRevision = errors.New("resource version too large")
-	// ErrUnavailable: the server cannot respond now (500, 502, 503, 504).
+	// ErrUnavailable: the server cannot respond now (500 and above, without ErrTooLargeRevision).
 	ErrUnavailable = errors.New("unavailable")
 )
 

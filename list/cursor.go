@@ -19,7 +19,8 @@ type Options struct {
 	// feature sends all objects; a Lister drops those outside of Shard before it decodes them.
 	Shard kube.Shard
 
-	// Limit is the page size; 0 = 500, negative = one page.
+	// Limit is the page size; 0 = 500, negative = one page. It is not sent if Revision is set
+	// (other than "0") without Match: the list is one page, at least as new as Revision.
 	Limit int
 
 	// Revision and Match request a state other than the current one. See
@@ -123,8 +124,8 @@ func (c *Cursor) Query(o Options) url.Values {
 }
 
 // MayRefuseShard reports whether err can mean that the server refuses the shardSelector of a
-// request: err is a 400, or a 500, which kube-apiserver sends for a selector that it cannot parse.
-// To find out, send the request without the selector.
+// request: err is kube.ErrInvalid, or a 500, which kube-apiserver sends for a selector that it
+// cannot parse. To find out, send the request without the selector.
 func MayRefuseShard(err error) bool {
 	var st *kube.Status
 	return errors.As(err, &st) && (st.Code == http.StatusInternalServerError || errors.Is(err, kube.ErrInvalid))

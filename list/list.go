@@ -26,8 +26,8 @@ func New[T kube.Object](c client.Collection[T], o Options) *Lister[T] {
 	return &Lister[T]{col: c, opts: o}
 }
 
-// All lists the collection from its beginning and yields its objects in the
-// server's order: by namespace and name.
+// All lists the collection from its beginning and yields its objects in the server's order.
+// kube-apiserver sorts by the text "namespace/name".
 //
 // An object that cannot be decoded, or whose name is invalid (kube.CheckIdentity), is
 // yielded as a *codec.ItemError and the list continues. Any other error is the last

@@ -13,18 +13,18 @@
 // The loop receives RESTART, ADDED for each existing object, SYNCED, and from then on
 // ADDED, MODIFIED and DELETED as they happen. A watch whose connection breaks is resumed
 // from its last revision, without another list. If it cannot be resumed, usually because
-// the server no longer has that history (410), another RESTART ... SYNCED follows, with
-// ADDED for every existing object between them: objects that are missing were deleted.
+// the server no longer has that history (410), another RESTART ... SYNCED follows, with every
+// existing object between them as ADDED, or with an error if it cannot be decoded. Others
+// were deleted.
 //
 // Requests are limited to about one a second after a burst of thirty, whatever the server
 // responds. A page of a list, except the last one, counts as a fraction of a request; the
 // more objects it contains, the smaller the fraction. A second loop over the same watcher shares
 // the limit of the first. Every pause after a request is reported.
 //
-// The protocol is a function without I/O, in machine.go: it computes the next state from
-// a state and the outcome of one request. watcher.go sends the requests in the goroutine
-// of the caller and starts no other. A slow loop reads the connection slowly, and so
-// slows the server.
+// The protocol is a function without I/O, in machine.go: it computes the next state from a state
+// and the outcome of one request. watcher.go sends the requests in the goroutine of the caller
+// and starts no other. A slow loop reads the connection slowly, and so slows the server.
 //
 // [Once] is a single WATCH request, for programs that implement their own loop.
 package watch

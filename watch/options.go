@@ -14,7 +14,7 @@ import (
 type Options struct {
 	// Shard, if set, is the part of the collection to watch. It is sent as shardSelector
 	// (KEP-5866, feature gate ShardedListAndWatch of kube-apiserver), so that the server
-	// does not send other objects. If a server responds 400 or 500 to shardSelector,
+	// does not send other objects. If a server refuses shardSelector (kube.ErrInvalid, or 500),
 	// later requests do not have it; a server that does not support it sends all objects.
 	// Events of other objects, deletions included, are always dropped before they are
 	// decoded. Bookmarks are delivered.
@@ -87,7 +87,8 @@ type Trace struct {
 	// ended, 0 for the first.
 	Connected func(op Op, from kube.Revision, gap time.Duration)
 	// Interrupted is called at the end of each request that failed, and at each end of
-	// a watch. Err is nil if the server ended the watch normally.
+	// a watch, but not when ctx is done or the loop is left. Err is nil if the server ended
+	// the watch normally.
 	Interrupted func(Interruption)
 	// Fallback is called once, when lists replace streaming.
 	Fallback func(why error)

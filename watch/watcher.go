@@ -35,16 +35,17 @@ func New[T kube.Object](c client.Collection[T], o Options) *Watcher[T] {
 	return &Watcher[T]{col: c, protocol: protocol{o.defaults(), rand.Float64}, revision: o.Revision, retry: make(chan struct{}, 1)}
 }
 
-// Revision returns the revision of the last event that the loop over Events has
-// completely handled: it is safe to resume from there. Empty before SYNCED.
+// Revision returns the revision of the last event that the loop over Events has completely
+// handled: it is safe to resume from there. Before the first event it is Options.Revision.
+// Between RESTART and SYNCED it does not change; before the first SYNCED it may be empty.
 func (w *Watcher[T]) Revision() kube.Revision {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.revision
 }
 
-// LastContact returns the time of the last event, bookmark or page. Zero before the
-// first. A healthy server sends something about every minute.
+// LastContact returns the time of the last event, bookmark or page, or of the last watch that
+// the server accepted. Zero before the first. A healthy server sends something about every minute.
 func (w *Watcher[T]) LastContact() time.Time {
 	if n := w.contact.Load(); n != 0 {
 		return time.Unix(0, n)
