@@ -61,8 +61,8 @@ type Options struct {
 	CertFile string
 	KeyFile  string
 
-	// As replaces all impersonation of the user's entry; AsGroups, AsUID and
-	// AsExtra add to As, or without it to the entry's "as".
+	// As replaces all impersonation of the user's entry. AsGroups and AsUID replace the groups and
+	// the UID of the entry, AsExtra each extra that it names; without As, the entry must have "as".
 	As       string
 	AsGroups []string
 	AsUID    string
