@@ -71,6 +71,8 @@ func TestFieldSelectorsOfPods(t *testing.T) {
 			"spec.nodeName%3D":                             "p",
 			"spec.nodeName%3Dn1,metadata.name%3Dq":         "q",
 			"spec.nodeName%3Dn1,status.phase%3DTerminated": "",
+			"spec.hostNetwork%3Dfalse":                     "pq",
+			"spec.hostNetwork%3Dtrue":                      "",
 		} {
 			_, body := get(t, srv, "/api/v1/pods?fieldSelector="+query)
 			got := ""

@@ -15,7 +15,7 @@ type pair[T kube.Object] struct {
 
 // Select yields the objects of a namespace, or of all if it is empty, for which match
 // returns true, or all if match is nil. It yields them as they are when the loop begins, in the
-// order of a LIST: by namespace, then by name. The store may change meanwhile.
+// order of a LIST: see [kube.Key.Compare]. The store may change meanwhile.
 //
 // It visits every object of the store, or, if ByNamespace was called, those of the
 // namespace.

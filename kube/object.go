@@ -47,13 +47,20 @@ func (k Key) String() string {
 	return k.Namespace + "/" + k.Name
 }
 
-// Compare orders keys by namespace, then by name. Within a namespace this is the order of a LIST.
-// A LIST of all namespaces differs where a namespace is a prefix of another: it has a-b before a.
+// Compare orders keys as a LIST of kube-apiserver does: by the text "namespace/name". The
+// namespace a-b is therefore before a, since - is before /.
 func (k Key) Compare(o Key) int {
-	if c := strings.Compare(k.Namespace, o.Namespace); c != 0 {
+	if k.Namespace == o.Namespace {
+		return strings.Compare(k.Name, o.Name)
+	}
+	n := min(len(k.Namespace), len(o.Namespace))
+	if c := strings.Compare(k.Namespace[:n], o.Namespace[:n]); c != 0 {
 		return c
 	}
-	return strings.Compare(k.Name, o.Name)
+	if n < len(k.Namespace) && k.Namespace[n] > '/' || n < len(o.Namespace) && o.Namespace[n] < '/' {
+		return 1
+	}
+	return -1
 }
 
 // Meta is an object's metadata, to be embedded:

@@ -62,9 +62,11 @@ func TestKeyCompareOrdersAsAList(t *testing.T) {
 	sorted := []kube.Key{
 		{},
 		{Name: "a"},
+		{Namespace: "a-b", Name: "a"}, // - is before the / that follows the namespace a
 		{Namespace: "a", Name: "b"},
+		{Namespace: "a", Name: "b-c"},
 		{Namespace: "a", Name: "c"},
-		{Namespace: "a-b", Name: "a"},
+		{Namespace: "a0", Name: "a"},
 		{Namespace: "b", Name: "a"},
 	}
 	for i, a := range sorted {

@@ -32,7 +32,7 @@ func batchKinds() []Kind {
 			Strategy: Strategy{hosts: podNames, name: cronJobName},
 		},
 		{
-			Info: object.Info{Resource: kube.Jobs, Categories: []string{"all"}, Status: true, Fields: []string{"status.successful"}},
+			Info: object.Info{Resource: kube.Jobs, Categories: []string{"all"}, Status: true, Fields: []string{"status.successful"}, Absent: map[string]string{"status.succeeded": "0"}},
 			Defaults: func(d *rules.Defaults, o map[string]any) {
 				fillJob(d, o, d.Object(o, "spec"))
 				fillStatus(d, o, "active", "succeeded", "failed", "completedIndexes")

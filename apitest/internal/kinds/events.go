@@ -121,10 +121,12 @@ func eventCells(r *columns.Row) {
 		strings.TrimSpace(word("message", "note")), r.Since(first), count, r.Meta.Name)
 }
 
-// EventSelector returns the name in core of a field selector of events.k8s.io;
-// most are the same.
-func EventSelector(path string) string {
+// StoredPath returns the path in a stored Event or Job of a name in a field selector of
+// events.k8s.io or Jobs; most are the same.
+func StoredPath(path string) string {
 	switch path {
+	case "status.successful":
+		return "status.succeeded"
 	case "regarding.kind", "regarding.namespace", "regarding.name", "regarding.uid",
 		"regarding.apiVersion", "regarding.resourceVersion", "regarding.fieldPath":
 		return "involvedObject" + path[len("regarding"):]

@@ -17,7 +17,7 @@ import (
 func nodeKinds() []Kind {
 	return []Kind{
 		{
-			Info:     object.Info{Resource: kube.Nodes, ShortNames: []string{"no"}, Status: true, NoCount: true, Fields: []string{"spec.unschedulable"}},
+			Info:     object.Info{Resource: kube.Nodes, ShortNames: []string{"no"}, Status: true, NoCount: true, Fields: []string{"spec.unschedulable"}, Absent: map[string]string{"spec.unschedulable": "false"}},
 			Defaults: fillNode,
 			Validate: func(r *rules.Refusals, o, old map[string]any) {
 				spec, was := rules.ObjectAt(o, "spec"), rules.ObjectAt(old, "spec")

@@ -13,7 +13,7 @@ func podKinds() []Kind {
 		{
 			Info: object.Info{Resource: kube.Pods, Returns: true, ShortNames: []string{"po"}, Categories: []string{"all"}, Status: true, Fields: []string{
 				"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
-				"status.phase", "status.podIP", "status.podIPs", "status.nominatedNodeName"}},
+				"status.phase", "status.podIP", "status.podIPs", "status.nominatedNodeName"}, Absent: map[string]string{"spec.hostNetwork": "false"}},
 			Defaults: func(d *rules.Defaults, o map[string]any) {
 				pods.Fill(d, d.Object(o, "spec"))
 				pods.FillStatus(d, rules.ObjectAt(o, "status"))

@@ -14,14 +14,15 @@ import (
 // field selectors.
 type Info struct {
 	kube.Resource
-	Singular   string          // default: Kind in lower case
-	ShortNames []string        // as kubectl accepts them: "po"
-	Categories []string        // such as "all"
-	Status     bool            // it has a status subresource: a plain update does not change status
-	Fields     []string        // field selectors besides metadata.name and metadata.namespace
-	Columns    []Column        // of a Table, between NAME and AGE
-	Scale      *Scale          // it has a scale subresource
-	Schema     json.RawMessage // openAPIV3Schema of a custom resource; nil = no validation
+	Singular   string            // default: Kind in lower case
+	ShortNames []string          // as kubectl accepts them: "po"
+	Categories []string          // such as "all"
+	Status     bool              // it has a status subresource: a plain update does not change status
+	Fields     []string          // field selectors besides metadata.name and metadata.namespace
+	Absent     map[string]string // path: what field selectors see where an object has nothing; default ""
+	Columns    []Column          // of a Table, between NAME and AGE
+	Scale      *Scale            // it has a scale subresource
+	Schema     json.RawMessage   // openAPIV3Schema of a custom resource; nil = no validation
 
 	BuiltIn bool // typed in the server: lists without kind and apiVersion in the items
 	NoCount bool // has a spec but no metadata.generation

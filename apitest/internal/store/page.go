@@ -123,7 +123,7 @@ func (st *Store) Page(t *Table, q *Query, token ContinueToken) (*Page, *kube.Sta
 		start = keyOf(token.Start)
 	}
 	for o := range objects.from(start) {
-		if q.namespace != "" && o.Key.Namespace > q.namespace {
+		if q.namespace != "" && o.Key.Namespace != q.namespace {
 			break
 		}
 		if q.Limit > 0 && int64(len(p.Objects)) == q.Limit { // whether further objects match is not known
@@ -135,7 +135,7 @@ func (st *Store) Page(t *Table, q *Query, token ContinueToken) (*Page, *kube.Sta
 			if q.simple {
 				end := objects.size
 				if q.namespace != "" {
-					end = objects.rank(kube.Key{Namespace: q.namespace + "\x00"})
+					end = objects.rank(kube.Key{Namespace: q.namespace, Name: "\xff"})
 				}
 				p.Remaining = new(int64(end - objects.rank(o.Key)))
 			}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -34,7 +35,8 @@ type filter struct {
 	namespace, name string // "" = any
 	labels          kube.Selector
 	fields          kube.FieldSelector
-	rename          func(path string) string // maps the names in selectors to the stored names
+	stored          func(path string) string // the path in stored objects of a name in fields; nil = the same
+	absent          map[string]string        // what fields select at a path where an object has nothing
 	simple          bool                     // no selectors except namespace and name
 	Sharding        *Sharding                // nil = all objects
 }
@@ -48,10 +50,12 @@ func (f *filter) Matches(o *object.Object) bool {
 		!f.Sharding.matches(o):
 		return false
 	}
-	if f.rename != nil {
-		return f.fields.Empty() || f.fields.Matches(func(path string) string { return o.FieldText(f.rename(path)) })
-	}
-	return f.fields.Empty() || f.fields.Matches(o.FieldText)
+	return f.fields.Empty() || f.fields.Matches(func(path string) string {
+		if f.stored != nil {
+			path = f.stored(path)
+		}
+		return cmp.Or(o.FieldText(path), f.absent[path])
+	})
 }
 
 // One reports whether the fields select a single object, which is read without a limit.
@@ -104,8 +108,8 @@ func ParseQuery(v url.Values, t QueryOf) (*Query, *kube.Status) {
 	if q.fields, err = kube.ParseFieldSelector(v.Get("fieldSelector")); err != nil && len(oddPaths(v.Get("fieldSelector"))) == 0 {
 		return nil, wire.BadRequest("%s", fieldSelectorError(v.Get("fieldSelector"), err))
 	}
-	if t.Form.Core.Plural != "" {
-		q.rename = kinds.EventSelector
+	if q.absent = t.Form.Absent; t.Form.Core.Plural != "" || t.Form.Resource == kube.Jobs {
+		q.stored = kinds.StoredPath
 	}
 	if st := q.validate(t.Verb); st != nil {
 		return nil, st

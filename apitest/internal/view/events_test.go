@@ -78,7 +78,7 @@ func TestEventSelectorsHaveTwoNames(t *testing.T) {
 		"regarding.name": "involvedObject.name", "regarding.fieldPath": "involvedObject.fieldPath", "reportingController": "reportingComponent",
 		"reason": "reason", "metadata.name": "metadata.name", "regarding.x": "regarding.x",
 	} {
-		if got := kinds.EventSelector(path); got != want {
+		if got := kinds.StoredPath(path); got != want {
 			t.Errorf("%s: %s, want %s", path, got, want)
 		}
 	}
