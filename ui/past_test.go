@@ -406,7 +406,7 @@ func TestCreatedAgain(t *testing.T) {
 		}
 		p.get("api/history?type=deployments.apps&ns=shop&name=web", &got)
 		last := got.States[len(got.States)-1]
-		if last.Headline != "Created again" || len(last.Changes) != 2 || *last.Changes[1].Old != "web:2" || len(got.UIDs) != 2 {
+		if last.Headline != "Created again: Image changed web:2 → web:1, replicas 3 → 2" || len(last.Changes) != 2 || *last.Changes[1].Old != "web:2" || len(got.UIDs) != 2 {
 			t.Errorf("%+v, %v", last, got.UIDs)
 		}
 		var c struct{ Changes []wireChange }

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"unique"
 
 	"github.com/listwatch/listwatch/cache"
@@ -47,14 +48,14 @@ func (k *kind) record(d cache.Delta[*item], p parsed) {
 		case d.Type == watch.Added && it.life.before != nil:
 			c.what = k.headline(it.life.before, p, diff.Again)
 		case d.Type == watch.Modified:
-			if it.wanted == d.Old.wanted { // else what somebody wants is said, and not what follows of it
-				c.what = archive.What(k.columns, []byte(it.hits), d.Old.cells, it.cells, maxWhat)
-			}
-			if c.what == "" {
-				c.what = k.headline(it.life, p, diff.Summary)
-			}
-			if c.what == "" {
-				c.what = archive.What(k.columns, []byte(it.hits), d.Old.cells, it.cells, maxWhat)
+			cells := archive.What(k.columns, []byte(it.hits), d.Old.cells, it.cells, maxWhat)
+			switch {
+			case cells == "", it.wanted != d.Old.wanted: // what somebody wants is said, and not what follows of it
+				c.what = cmp.Or(k.headline(it.life, p, diff.Summary), cells)
+			case k.id == "pods": // whose conditions say what the cells do
+				c.what = cells
+			default:
+				c.what = cells + k.headline(it.life, p, diff.Conditions)
 			}
 		}
 		it.pos = k.u.log.add(c)

@@ -28,7 +28,7 @@ func TestChangesThatNoCellShows(t *testing.T) {
 		for _, c := range got.Changes {
 			what = append(what, c.What)
 		}
-		want := []string{"Status Running → Failed", "Annotations changed", "Labels changed: app web → shop", ""}
+		want := []string{"Status Running → Failed", "Annotations changed: note added", "Labels changed: app web → shop", ""}
 		if diff := cmp.Diff(want, what); diff != "" {
 			t.Error(diff)
 		}
@@ -105,6 +105,22 @@ func TestWhatIsWantedIsSaidBeforeWhatFollows(t *testing.T) {
 		var got struct{ Changes []struct{ What string } }
 		w.open().get("api/changes?types=deployments.apps", &got)
 		want := []struct{ What string }{{"Ready 2/0 → 0/0"}, {"Scaled 2 → 0"}, {""}}
+		if diff := cmp.Diff(want, got.Changes); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestAConditionIsSaidWithTheCells: no column of a Deployment has ReplicaFailure.
+func TestAConditionIsSaidWithTheCells(t *testing.T) {
+	inWorld(t, Options{Keep: []string{kube.Deployments.GroupResource()}}, func(w *world) {
+		for _, status := range []string{`"readyReplicas":4`, `"readyReplicas":3,"conditions":[{"type":"ReplicaFailure","status":"True","reason":"FailedCreate"}]`} {
+			w.srv.Put(kube.Deployments, `{"metadata":{"namespace":"shop","name":"web","generation":1},"spec":{"replicas":4},"status":{"replicas":4,`+status+`}}`)
+			w.pass(time.Second)
+		}
+		var got struct{ Changes []struct{ What string } }
+		w.open().get("api/changes?types=deployments.apps&text=replicafailure", &got)
+		want := []struct{ What string }{{"Ready 4/4 → 3/4, ReplicaFailure True: FailedCreate"}}
 		if diff := cmp.Diff(want, got.Changes); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}

@@ -101,8 +101,8 @@ func stateOf(t history.Text, before *history.Text) wireStateOf {
 	if t.Op == history.Added {
 		changes = diff.Wanted(changes)
 	}
-	if w.Headline == "" {
-		line, _, _ := strings.Cut(diff.Summary(changes), diff.Rest)
+	if say := map[string]func([]diff.Change) string{"": diff.Summary, "Created again": diff.Again}[w.Headline]; say != nil {
+		line, _, _ := strings.Cut(say(changes), diff.Rest)
 		w.Headline = printable.Cut(line, 200)
 	}
 	all := len(changes)

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"iter"
 	"strings"
 
@@ -74,7 +75,9 @@ func What(columns []Column, hits []byte, old, now Row, most int) string {
 		if i >= old.Len() || i >= len(columns) {
 			continue
 		}
-		parts = append(parts, columns[i].Name+" "+printable.Cut(old.Cell(i), 40)+" → "+printable.Cut(now.Cell(i), 40))
+		parts = append(parts, columns[i].Name+" "+side(old.Cell(i))+" → "+side(now.Cell(i)))
 	}
 	return printable.Cut(strings.Join(parts, ", "), most)
 }
+
+func side(cell string) string { return cmp.Or(printable.Cut(cell, 40), "none") }

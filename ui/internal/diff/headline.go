@@ -3,6 +3,7 @@ package diff
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,6 +49,29 @@ func Again(changes []Change) string {
 	return "Created again: " + Summary(changes)
 }
 
+// Conditions names the conditions of which the status changed, and what it is now, each behind a
+// comma: ", ReplicaFailure True: FailedCreate".
+func Conditions(changes []Change) (line string) {
+	for _, c := range changes {
+		what, of := "", "status.conditions[type="+conditionOf(c.Path)+"]"
+		switch c.Path {
+		case "status.conditions":
+			what = conditions(c)
+		case of:
+			what = whole(c)
+		case of + ".status":
+			what = conditionOf(c.Path) + " " + value(c)
+			if i := slices.IndexFunc(changes, func(c Change) bool { return c.Path == of+".reason" }); i >= 0 {
+				what = strings.TrimSuffix(what+": "+value(changes[i]), ": ")
+			}
+		}
+		if what != "" {
+			line += ", " + what
+		}
+	}
+	return line
+}
+
 // twin says whether c repeats another change, as clusterIPs[0] does clusterIP.
 func twin(c Change, changes []Change) bool {
 	one, ok := strings.CutSuffix(c.Path, "s[0]")
@@ -59,13 +83,21 @@ func became(c Change) string {
 	return cmp.Or(values(c, func(s string) string { return s }), when(c.Old == nil, " added"), when(c.New == nil, " removed"))
 }
 
-// Wanted are the changes of spec, data and labels, which somebody wanted.
+// Wanted are the changes of spec, data, labels and annotations, which somebody wanted.
 func Wanted(changes []Change) []Change {
 	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool { return !c.wanted() })
 }
 
 func (c Change) wanted() bool {
-	return strings.HasPrefix(c.Path, "spec") || strings.HasPrefix(c.Path, "data") || strings.HasPrefix(c.Path, "metadata.labels")
+	return strings.HasPrefix(c.Path, "spec") || strings.HasPrefix(c.Path, "data") || strings.HasPrefix(c.Path, "metadata.labels") ||
+		strings.HasPrefix(c.Path, "metadata.annotations") && !c.kept()
+}
+
+// kept says whether c is of an annotation in which a program keeps what it needs itself.
+func (c Change) kept() bool {
+	return slices.ContainsFunc([]string{
+		"deployment.kubernetes.io/", "kubectl.kubernetes.io/last-applied-configuration", "control-plane.alpha.kubernetes.io/leader", "volume.kubernetes.io/", "pv.kubernetes.io/",
+	}, func(name string) bool { return strings.HasPrefix(c.Path, `metadata.annotations["`+name) })
 }
 
 // headline also returns which change the line is about; -1 = none, or several.
@@ -138,6 +170,7 @@ var headlines = []struct {
 	{"data", "", named("Data changed", "data")},
 	{`metadata.annotations["deployment.kubernetes.io/revision"]`, "", func(c Change) string { return when(c.New != nil, "Revision "+value(c)) }},
 	{"metadata.labels", "", named("Labels changed", "metadata.labels")},
+	{"metadata.annotations", "", func(c Change) string { return when(!c.kept(), named("Annotations changed", "metadata.annotations")(c)) }},
 	{"metadata.annotations", "", func(Change) string { return "Annotations changed" }},
 }
 
@@ -151,8 +184,21 @@ func named(what, below string) func(Change) string {
 		if at != "" {
 			return what + ": " + at + became(c)
 		}
-		return what
+		return what + members(c)
 	}
+}
+
+// members names the members of an object that is new or gone.
+func members(c Change) string {
+	text := cmp.Or(c.New, c.Old)
+	if text == nil || c.Old != nil && c.New != nil {
+		return ""
+	}
+	m, err := Parse(*text)
+	if err != nil || len(m) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(slices.Sorted(maps.Keys(m)), ", ") + when(c.Old == nil, " added") + when(c.New == nil, " removed")
 }
 
 // values says how a short text changed; short returns the part of it that is said.

@@ -28,12 +28,15 @@ func TestHeadlinesOfARollout(t *testing.T) {
 		{"MemoryPressure False", []Change{c("status.conditions[type=MemoryPressure].status", "True", "False")}},
 		{"Generation 2 observed", []Change{c("status.observedGeneration", "1", "2"), c("status.terminatingReplicas", "", "0")}},
 		{"Data changed: timeout 3s → 1s", []Change{c("data.timeout", "3s", "1s")}},
-		{"Data changed", []Change{c("data", "", `{"timeout":"1s"}`)}},
+		{"Data changed: host, timeout added", []Change{c("data", "", `{"timeout":"1s","host":"a"}`)}},
 		{"Spec changed: template.spec.containers[name=app].env[name=MODE].value a → b", []Change{c("spec.template.spec.containers[name=app].env[name=MODE].value", "a", "b")}},
 		{"Image changed web:1 → web:2", []Change{c("spec.template.spec.containers[name=app].image", "registry.example/shop/web:1", "registry.example/shop/web:2")}},
 		{"Data changed: page", []Change{c("data.page", "a\nb", "a\nc")}},
 		{"Revision 4", []Change{c(`metadata.annotations["deployment.kubernetes.io/revision"]`, "3", "4")}},
-		{"Annotations changed", []Change{c("metadata.annotations.note", "a", "b")}},
+		{"Annotations changed: note a → b", []Change{c("metadata.annotations.note", "a", "b")}},
+		{"Annotations changed: example/timeout 30s → 45s", []Change{c(`metadata.annotations["kubectl.kubernetes.io/last-applied-configuration"]`, "{}", "{ }"), c(`metadata.annotations["example/timeout"]`, "30s", "45s")}},
+		{"Annotations changed: example/timeout added", []Change{c("metadata.annotations", "", `{"example/timeout":"45s"}`)}},
+		{"Annotations changed", []Change{c(`metadata.annotations["kubectl.kubernetes.io/last-applied-configuration"]`, "{}", "{ }")}},
 		{"ReplicaFailure True: FailedCreate", []Change{c("status.conditions[type=ReplicaFailure]", "", `{"type":"ReplicaFailure","status":"True","reason":"FailedCreate"}`), c("status.unavailableReplicas", "1", "2")}},
 		{"ReplicaFailure removed", []Change{c("status.conditions[type=ReplicaFailure]", `{"type":"ReplicaFailure"}`, "")}},
 		{"ReplicaFailure True: FailedCreate", []Change{c("status.conditions", "", `[{"type":"ReplicaFailure","status":"True","reason":"FailedCreate"}]`), c("status.observedGeneration", "", "1")}},
@@ -56,10 +59,25 @@ func TestHeadlinesOfARollout(t *testing.T) {
 		{"Scaled 2 → 3", []Change{c("spec.replicas", "2", "3"), c("status.replicas", "2", "3")}},
 		{"Spec changed: selector.track removed, clusterIP a → b, ports[port=5432].targetPort 1 → 2", []Change{c("spec.clusterIP", "a", "b"), c("spec.clusterIPs[0]", "a", "b"),
 			c("spec.ports[port=5432].targetPort", "1", "2"), c("spec.selector.track", "stable", "")}},
+		{`Spec changed: rules[host=a].host a → b, annotations["example/timeout"] 30s → 45s`, []Change{c("spec.rules[host=a].host", "a", "b"), c(`metadata.annotations["example/timeout"]`, "30s", "45s"), c(`metadata.annotations["deployment.kubernetes.io/revision"]`, "1", "2")}},
 		{"Data changed: a 1 → 2, b removed", []Change{c("data.a", "1", "2"), c("data.b", "1", "")}},
 		{"Written without a change", nil},
 	} {
 		if got := Summary(test.changes); got != test.want {
+			t.Errorf("%q, want %q", got, test.want)
+		}
+	}
+	for _, test := range []struct {
+		want    string
+		changes []Change
+	}{
+		{", ReplicaFailure True: FailedCreate", []Change{c("status.readyReplicas", "4", "3"), c("status.conditions[type=ReplicaFailure]", "", `{"type":"ReplicaFailure","status":"True","reason":"FailedCreate"}`)}},
+		{", ReplicaFailure True: FailedCreate", []Change{c("status.conditions", "", `[{"type":"ReplicaFailure","status":"True","reason":"FailedCreate"}]`)}},
+		{", Available False: MinimumReplicasUnavailable, Degraded True", []Change{c("status.conditions[type=Available].status", "True", "False"), c("status.conditions[type=Degraded].status", "False", "True"),
+			c("status.conditions[type=Available].reason", "MinimumReplicasAvailable", "MinimumReplicasUnavailable")}},
+		{"", []Change{c("status.conditions[type=Progressing].reason", "ReplicaSetUpdated", "NewReplicaSetAvailable"), c("status.conditions[type=Progressing].message", "a", "b"), c("status.parts[type=a].status", "a", "b")}},
+	} {
+		if got := Conditions(test.changes); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)
 		}
 	}
