@@ -176,3 +176,34 @@ func TestInformerMisconfiguredSnapshot(t *testing.T) {
 		}
 	})
 }
+
+// TestAwaitHandlerThatDoesNotReturn: a handler that has begun with the event of a write, but never
+// returns from it, has not handled it.
+func TestAwaitHandlerThatDoesNotReturn(t *testing.T) {
+	for how, leave := range map[string]func(){"panic": func() { panic("on purpose") }, "goexit": runtime.Goexit} {
+		t.Run(how, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				i := cache.New(w.maps, options{})
+				i.Handle(func(delta) {
+					time.Sleep(time.Second)
+					leave()
+				})
+				go func() {
+					defer func() { _ = recover() }()
+					i.Run(w.ctx)
+				}()
+				if err := i.WaitSynced(w.ctx); err != nil {
+					t.Fatal(err)
+				}
+				w.put("a", "x", "1")
+				o, err := w.maps.Get(w.ctx, kube.Key{Namespace: "a", Name: "x"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := i.Await(w.ctx, o); err == nil {
+					t.Error("Await returned nil, though the handler did not return")
+				}
+			})
+		})
+	}
+}

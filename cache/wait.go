@@ -51,15 +51,16 @@ func (i *Informer[T]) wait(ctx context.Context, what string, done func() (bool, 
 		if ended != nil {
 			return fmt.Errorf("%s: not %s: the informer ended: %w", i.name, what, ended)
 		}
-		ok, err := done()
-		if err != nil {
+		if ok, err := done(); err != nil {
 			return err
-		}
-		if ok {
+		} else if ok {
 			if !i.begin(ctx) {
 				return i.notYet(what, context.Cause(ctx))
 			}
-			i.finish() // handlers have returned: begin waited for them
+			defer i.finish() // handlers have returned, or unwound: begin waited for them
+			if i.torn {
+				return fmt.Errorf("%s: not %s: the informer ended: %w", i.name, what, errUnwound)
+			}
 			return nil
 		}
 		select {
