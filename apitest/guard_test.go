@@ -12,8 +12,9 @@ import (
 
 // TestGuardAnswersAsTheServer: what the guard of the listener refuses is answered with a
 // Status, as kube-apiserver has it where it refuses the same. A write without a media
-// type, which kube-apiserver takes, is refused with the guard's reason: a web page can
-// send one. Nothing of it is stored, no fault sees it, and the journal has it.
+// type, which kube-apiserver takes, is refused with the guard's reason unless it is an
+// update or by client-go: a web page can send one. Nothing of it is stored, no fault sees
+// it, and the journal has it.
 func TestGuardAnswersAsTheServer(t *testing.T) {
 	const (
 		path   = "/api/v1/namespaces/a/configmaps"
@@ -66,5 +67,9 @@ func TestGuardAnswersAsTheServer(t *testing.T) {
 	srv.Put(kube.ConfigMaps, body)
 	if code, got := do(t, srv, "PUT", path+"/a", body); code != 200 { // as client-go updates a scale
 		t.Errorf("an update without a type: %d %s", code, got)
+	}
+	kubectl := "kubectl/v1.37.0 (linux/amd64) kubernetes/abcdef0"
+	if code, got := do(t, srv, "POST", path, configMap("b", "1"), "User-Agent", kubectl); code != 201 {
+		t.Errorf("kubectl create --raw: %d %s", code, got)
 	}
 }

@@ -128,14 +128,15 @@ func crossSite(r *http.Request) bool {
 // formLike says whether a page could send the body of r without asking first: browsers
 // send these types, and by POST none, without a preflight. See
 // https://fetch.spec.whatwg.org/#cors-safelisted-request-header. An update without a type
-// is that of a scale by client-go.
+// is that of a scale by client-go, a POST that of kubectl create --raw: no page sends the
+// User-Agent of client-go without a preflight.
 func formLike(r *http.Request) bool {
 	if r.ContentLength == 0 || r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return false
 	}
 	given := r.Header.Get("Content-Type")
 	if given == "" {
-		return r.Method == http.MethodPost
+		return r.Method == http.MethodPost && !strings.Contains(r.UserAgent(), ") kubernetes/")
 	}
 	kind, _, err := mime.ParseMediaType(given)
 	return err != nil || kind == "text/plain" || kind == "multipart/form-data" || kind == "application/x-www-form-urlencoded"

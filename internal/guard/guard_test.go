@@ -71,6 +71,7 @@ func TestPages(t *testing.T) {
 		{"kubectl create", "POST", "{}", []string{"Content-Type", "application/json"}, 200},
 		{"kubectl patch", "PATCH", "{}", []string{"Content-Type", "application/merge-patch+json"}, 200},
 		{"client-go, a scale", "PUT", "{}", []string{"Content-Type", ""}, 200},
+		{"kubectl create --raw", "POST", "{}", []string{"Content-Type", "", "User-Agent", "kubectl/v1.37.0 (linux/amd64) kubernetes/abcdef0"}, 200},
 		{"client-go", "POST", "x", []string{"Content-Type", "application/vnd.kubernetes.protobuf"}, 200},
 		{"delete without a body", "DELETE", "", nil, 200},
 		{"typed into the address bar", "GET", "", []string{"Sec-Fetch-Site", "none"}, 200},
@@ -88,6 +89,7 @@ func TestPages(t *testing.T) {
 		{"a form of text", "POST", "{}", []string{"Content-Type", "text/plain;charset=utf-8"}, 415},
 		{"a blob", "POST", "{}", nil, 415},
 		{"a beacon", "POST", "{}", []string{"Content-Type", ""}, 415},
+		{"a beacon of a browser", "POST", "{}", []string{"Content-Type", "", "User-Agent", "Mozilla/5.0 (X11; Linux x86_64) Gecko/20100101 Firefox/140.0"}, 415},
 		{"a wrong type", "PUT", "{}", []string{"Content-Type", "application/json; ;"}, 415},
 	} {
 		t.Run(test.name, func(t *testing.T) {
