@@ -96,10 +96,3 @@ func (d *Definition) faults(v *Version, object []byte) []Fault {
 
 // faults returns how a whole object does not fit the version.
 func (v *Version) faults(object []byte) []Fault { return faults(v.root(), object) }
-
-// root returns the schema of a whole object.
-func (v *Version) root() *Schema {
-	root := *v.Schema.OpenAPIV3Schema
-	root.EmbeddedResource = true // it has apiVersion, kind and metadata
-	return &root
-}

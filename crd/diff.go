@@ -96,8 +96,8 @@ func compare(old, next *Definition) []Change {
 			c.note("versions", "the warning that it is deprecated is now %q", is.DeprecationWarning)
 		}
 		c.subresources(was, is)
-		if a, b := was.Schema.OpenAPIV3Schema, is.Schema.OpenAPIV3Schema; a != nil && b != nil {
-			c.schema(a, b, "")
+		if was.Schema.OpenAPIV3Schema != nil && is.Schema.OpenAPIV3Schema != nil {
+			c.schema(was.root(), is.root(), "")
 		}
 	}
 	c.storage(old, next)
@@ -206,6 +206,9 @@ func (c *comparison) schema(was, is *Schema, path string) {
 		c.note(path, "allOf, anyOf, oneOf or not removed")
 	default:
 		c.breaks(path, "allOf, anyOf, oneOf or not changed")
+	}
+	if was.EmbeddedResource && is.EmbeddedResource {
+		was, is = was.whole(), is.whole()
 	}
 	c.members(was, is, path)
 }

@@ -49,16 +49,18 @@ func dropped(s, by *Schema, path string) (paths []string) {
 	if s == nil || by == nil {
 		return nil
 	}
+	if path == "" || by.EmbeddedResource {
+		by = by.whole()
+	}
 	if s.Nullable && !by.Nullable && path != "" && !strings.HasSuffix(path, "[]") { // nulls in lists stay
 		paths = append(paths, path)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		at, p := join(path, name), by.Properties[name]
-		whole := path == "" || by.EmbeddedResource
 		switch {
 		case p == nil && by.AdditionalProperties != nil:
 			p = by.AdditionalProperties
-		case p == nil && !by.PreserveUnknownFields && !(whole && (name == "apiVersion" || name == "kind" || name == "metadata")):
+		case p == nil && !by.PreserveUnknownFields:
 			paths = append(paths, at)
 		}
 		paths = append(paths, dropped(s.Properties[name], p, at)...)
@@ -90,13 +92,15 @@ func lost(s *Schema, v any, path string) (paths []string) {
 			}
 		}
 	case map[string]any:
+		if s.EmbeddedResource {
+			s = s.whole()
+		}
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			p, at := cmp.Or(s.Properties[name], s.AdditionalProperties), join(path, name)
-			whole := s.EmbeddedResource && (name == "apiVersion" || name == "kind" || name == "metadata")
 			switch {
 			case p != nil:
 				paths = append(paths, lost(p, v[name], at)...)
-			case !s.PreserveUnknownFields && !whole:
+			case !s.PreserveUnknownFields:
 				paths = append(paths, at)
 			}
 		}

@@ -226,6 +226,9 @@ func identity(s *Schema, v any) string {
 }
 
 func (c *validator) object(s *Schema, m map[string]any, path string) {
+	if s.EmbeddedResource {
+		s = s.whole()
+	}
 	c.size(int64(len(m)), s.MinProperties, s.MaxProperties, "members", path)
 	for _, name := range s.Required {
 		p := s.Properties[name]
@@ -253,7 +256,6 @@ func (c *validator) object(s *Schema, m map[string]any, path string) {
 		case s.AdditionalProperties != nil:
 			c.value(s.AdditionalProperties, m[name], at)
 		case s.PreserveUnknownFields:
-		case s.EmbeddedResource && (name == "apiVersion" || name == "kind" || name == "metadata"):
 		case s.Type == "object":
 			c.faults = append(c.faults, Fault{Path: at, Message: "is not in the schema", Pruned: true})
 		}
