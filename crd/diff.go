@@ -120,6 +120,7 @@ func (d *Definition) strategy() string {
 
 type comparison struct {
 	version string
+	around  []*Schema // the new schemas around the members that are compared
 	changes []Change
 }
 
@@ -318,28 +319,15 @@ func (c *comparison) limits(was, is *Schema, path string) {
 	}
 }
 
-// defaults compares the defaults of a member. The server drops null, which is none.
-func (c *comparison) defaults(was, is *Schema, path string, required bool) {
-	a, _ := decode(was.Default) // what is no JSON, the server does not store
-	b, _ := decode(is.Default)
-	switch {
-	case a == nil && b == nil:
-	case b == nil && required:
-		c.breaks(path, "default %s removed, and it is required", clip.Text(string(was.Default), 80))
-	case b == nil:
-		c.note(path, "default %s removed", clip.Text(string(was.Default), 80))
-	case a == nil || !same(was.Default, b):
-		c.note(path, "default is now %s", clip.Text(string(is.Default), 80))
-	}
-}
-
 func (c *comparison) members(was, is *Schema, path string) {
+	c.around = append(c.around, is)
+	defer func() { c.around = c.around[:len(c.around)-1] }()
 	for _, name := range slices.Sorted(maps.Keys(was.Properties)) {
 		at := join(path, name)
 		switch p := is.Properties[name]; {
 		case p != nil:
 			c.schema(was.Properties[name], p, at)
-			c.defaults(was.Properties[name], p, at, slices.Contains(is.Required, name))
+			c.defaults(was.Properties[name], p, path, name)
 		case is.AdditionalProperties != nil:
 			c.note(at, "removed, and kept as an unknown member")
 			c.schema(was.Properties[name], is.AdditionalProperties, at)
@@ -352,6 +340,7 @@ func (c *comparison) members(was, is *Schema, path string) {
 	for _, name := range slices.Sorted(maps.Keys(is.Properties)) {
 		if was.Properties[name] == nil {
 			c.added(was, is.Properties[name], join(path, name))
+			c.defaults(nil, is.Properties[name], path, name)
 		}
 	}
 	for _, name := range is.Required {

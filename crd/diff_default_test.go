@@ -1,0 +1,50 @@
+package crd
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Rules and the like see defaults as if the client had sent them.
+func TestDiffOfDefaultsThatOthersDependOn(t *testing.T) {
+	const (
+		plain   = `"a":{"type":"string"},"b":{"type":"string"}`
+		one     = `"a":{"type":"string","default":"x"},"b":{"type":"string"}`
+		two     = `"a":{"type":"string","default":"y"},"b":{"type":"string"}`
+		only    = `"b":{"type":"string"}`
+		depends = ", and a rule or limit around it may depend on that (breaking)"
+	)
+	for _, tt := range []struct{ name, around, was, is, want string }{
+		{"none", ``, plain, one, `default is now "x"`},
+		{"oneOf", `"oneOf":[{"required":["a"]},{"required":["b"]}],`, plain, one, `default is now "x"` + depends},
+		{"anyOf", `"anyOf":[{"required":["a"]},{"required":["b"]}],`, one, plain, `default "x" removed` + depends},
+		{"anyOf of others", `"anyOf":[{"required":["b"]}],`, one, plain, `default "x" removed`},
+		{"rule", `"x-kubernetes-validations":[{"rule":"!has(self.a) || !has(self.b)"}],`, plain, one, `default is now "x"` + depends},
+		{"rule of others", `"x-kubernetes-validations":[{"rule":"has(self.b)"}],`, plain, one, `default is now "x"`},
+		{"immutable", `"x-kubernetes-validations":[{"rule":"self.a == oldSelf.a"}],`, plain, one, `default is now "x"`},
+		{"immutable, changed", `"x-kubernetes-validations":[{"rule":"self.a == oldSelf.a"}],`, one, two, `default is now "y"` + depends},
+		{"maxProperties", `"maxProperties":1,`, plain, one, `default is now "x"` + depends},
+		{"maxProperties, changed", `"maxProperties":1,`, one, two, `default is now "y"`},
+		{"minProperties", `"minProperties":1,`, one, plain, `default "x" removed` + depends},
+		{"added", ``, only, one, "added"},
+		{"added, maxProperties", `"maxProperties":1,`, only, one, `added with a default` + depends},
+	} {
+		schema := func(members string) (s *Schema) {
+			if err := json.Unmarshal([]byte(`{"type":"object","properties":{"l":{"type":"array","items":{"type":"object",`+tt.around+`"properties":{`+members+`}}}}}`), &s); err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		var c comparison
+		c.schema(schema(tt.was), schema(tt.is), "")
+		got := []string{"nothing"}
+		for _, change := range c.changes {
+			got = append(got, change.String())
+		}
+		if diff := cmp.Diff("l[].a: "+tt.want, got[len(got)-1]); diff != "" {
+			t.Errorf("%s: %v (-want +got):\n%s", tt.name, got, diff)
+		}
+	}
+}
