@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
@@ -207,5 +208,30 @@ func besiege(ctx context.Context, srv *apitest.Server, random *rand.Rand) {
 		}
 		_, _ = resp.Body.Read(make([]byte, 4096))
 		resp.Body.Close()
+	}
+}
+
+// The pauses of a connection do not delay Close, which in a bubble would hang: a
+// handler that ends meanwhile waits for the mutex of http.Server.
+func TestCloseDoesNotTrickle(t *testing.T) {
+	for _, tls := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			srv, err := apitest.Start(apitest.Options{InMemory: true, TLS: tls})
+			if err != nil {
+				t.Fatal(err)
+			}
+			srv.On(apitest.Match{Verb: "watch"}, faults.Trickle(7, time.Second))
+			resp, err := send(t.Context(), srv, "GET", configMaps+"?watch=1", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			time.Sleep(time.Minute) // the connection is idle
+			start := time.Now()
+			srv.Close()
+			if d := time.Since(start); d != 0 {
+				t.Errorf("TLS %v: Close took %v", tls, d)
+			}
+		})
 	}
 }

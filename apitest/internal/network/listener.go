@@ -275,6 +275,8 @@ func (c *Conn) Write(b []byte) (int, error) {
 			timer := time.NewTimer(pause)
 			select {
 			case <-timer.C:
+			case <-c.listener.closed: // what http.Server.Close sends, it sends under its mutex
+				timer.Stop()
 			case <-c.closed:
 				timer.Stop()
 				return done, net.ErrClosed
