@@ -8,6 +8,7 @@ import (
 	"github.com/listwatch/listwatch/codec/compressed"
 	"github.com/listwatch/listwatch/internal/archive"
 	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/ui/internal/describe"
 	"github.com/listwatch/listwatch/ui/internal/diff"
 	"github.com/listwatch/listwatch/ui/internal/history"
 	"github.com/listwatch/listwatch/ui/internal/managed"
@@ -94,10 +95,7 @@ func (k *kind) report(it *item) string {
 	for n, c := range k.columns[:min(len(k.columns), it.cells.Len())] {
 		cells[c.Name] = it.cells.Cell(n)
 	}
-	if cells["Reason"] == "" {
-		return "" // its columns are others
-	}
-	return printable.Cut(cells["Type"]+" "+cells["Reason"]+", "+cells["Object"]+": "+cells["Message"], maxWhat)
+	return printable.Cut(describe.Report(cells), maxWhat)
 }
 
 // maxWhat is how many bytes of a change are said in the log.

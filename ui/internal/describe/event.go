@@ -77,3 +77,12 @@ func millis(t time.Time) int64 {
 	}
 	return t.UnixMilli()
 }
+
+// Report says in a line what an Event says, by its cells: "Warning BackOff, pod/web: Back-off
+// restarting failed container". It is empty if the columns are others.
+func Report(cells map[string]string) string {
+	if cells["Reason"] == "" {
+		return ""
+	}
+	return cells["Type"] + " " + cells["Reason"] + ", " + cells["Object"] + ": " + cells["Message"]
+}
