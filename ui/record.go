@@ -44,7 +44,9 @@ func (k *kind) record(d cache.Delta[*item], p parsed) {
 		it.op, it.changed = op, at
 		c := change{at: at, kind: k, op: op, life: it.life, by: unique.Make(p.by), inferred: d.Inferred}
 		switch {
-		case k.id == "events" && d.Type != watch.Deleted:
+		case k.id == "events" && d.Type == watch.Deleted:
+			c.what = "Events expire: by default an hour after their last change"
+		case k.id == "events":
 			c.what = k.report(it)
 		case d.Type == watch.Added && it.life.before != nil:
 			c.what = k.headline(it.life.before, p, diff.Again)
@@ -95,7 +97,7 @@ func (k *kind) report(it *item) string {
 	for n, c := range k.columns[:min(len(k.columns), it.cells.Len())] {
 		cells[c.Name] = it.cells.Cell(n)
 	}
-	return printable.Cut(describe.Report(cells), maxWhat)
+	return printable.Cut(describe.Report(cells), 2*maxWhat)
 }
 
 // maxWhat is how many bytes of a change are said in the log.

@@ -76,7 +76,8 @@ func TestWhoWrote(t *testing.T) {
 	})
 }
 
-// TestAnEventSaysWhatItIsAbout in the activity, whether it is new or repeated.
+// TestAnEventSaysWhatItIsAbout in the activity, whether it is new or repeated; of one that is
+// gone, nobody knows whether it was deleted.
 func TestAnEventSaysWhatItIsAbout(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) {
 		for _, count := range []string{"1", "2"} {
@@ -84,10 +85,12 @@ func TestAnEventSaysWhatItIsAbout(t *testing.T) {
 				"type":"Warning","reason":"BackOff","message":"Back-off restarting failed container","count":`+count+`}`)
 			w.pass(time.Second)
 		}
+		w.srv.Delete(kube.Events, kube.Key{Namespace: "shop", Name: "web.1"})
+		w.pass(time.Second)
 		var got struct{ Changes []struct{ Op, What string } }
 		w.open().get("api/changes?types=events", &got)
 		const what = "Warning BackOff, pod/web: Back-off restarting failed container"
-		want := []struct{ Op, What string }{{"MODIFIED", what}, {"ADDED", what}}
+		want := []struct{ Op, What string }{{"DELETED", "Events expire: by default an hour after their last change"}, {"MODIFIED", what}, {"ADDED", what}}
 		if diff := cmp.Diff(want, got.Changes); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}

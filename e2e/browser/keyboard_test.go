@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/cdproto/input"
@@ -179,5 +180,26 @@ func TestRolesForScreenReaders(t *testing.T) {
 			t.Log(s)
 		}
 	}
+	p.sound()
+}
+
+// TestKeysInActivity are those of a list.
+func TestKeysInActivity(t *testing.T) {
+	s, changes := stateOf("live", "", nil), array{}
+	for i := range 60 {
+		changes = append(changes, object{"pos": 100 - i, "at": time.Now().UnixMilli() - int64(i), "type": "pods", "op": "MODIFIED", "ns": "shop", "name": fmt.Sprintf("web-%d", i), "what": "phase"})
+	}
+	s.answers["changes"] = object{"changes": changes, "gaps": array{}}
+	p := open(t, s.serve(t)+"&type=activity", look{height: 500})
+	p.shows("#rows", "shop/web-59")
+	p.until("document.querySelector('#rows').getAttribute('aria-rowcount') === '61'")
+	for _, step := range []struct{ key, name string }{{"ArrowDown", "web-0"}, {"ArrowDown", "web-1"}, {"ArrowUp", "web-0"}, {"G", "web-59"}, {"g", "web-0"}, {"End", "web-59"}, {"Home", "web-0"}} {
+		p.press(step.key)
+		p.until("document.activeElement.textContent === 'shop/" + step.name + "'")
+	}
+	p.press("PageDown")
+	p.until("/^shop.web-[1-9]/.test(document.activeElement.textContent)")
+	p.press("Enter")
+	p.shows("#object h1", "web-")
 	p.sound()
 }

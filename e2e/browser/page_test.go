@@ -183,7 +183,7 @@ func (p *page) without(selector, text string) {
 // does not reach a field.
 func (p *page) press(keys ...string) {
 	p.t.Helper()
-	named := map[string]string{"Enter": kb.Enter, "Escape": kb.Escape, "ArrowLeft": kb.ArrowLeft, "ArrowRight": kb.ArrowRight, "ArrowDown": kb.ArrowDown, "End": kb.End, "Home": kb.Home}
+	named := map[string]string{"Enter": kb.Enter, "Escape": kb.Escape, "ArrowLeft": kb.ArrowLeft, "ArrowRight": kb.ArrowRight, "ArrowDown": kb.ArrowDown, "ArrowUp": kb.ArrowUp, "PageDown": kb.PageDown, "End": kb.End, "Home": kb.Home}
 	for _, k := range keys {
 		if code, ok := named[k]; ok {
 			p.run(chromedp.KeyEvent(code))

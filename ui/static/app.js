@@ -478,13 +478,13 @@ function keys(e) {
 		return;
 	}
 	if (field) return;
-	const rows = list.box === e.target || e.target === document.body || list.box.contains(e.target);
+	const move = by => view.type === ACTIVITY ? changes.move(by) : list.move(by), rows = list.box === e.target || e.target === document.body || list.box.contains(e.target);
 	const page = Math.max(1, Math.floor(list.box.clientHeight / 32) - 2);
 	const act = {
 		":": chooseType, "/": () => { $("filter").focus(); $("filter").select(); }, n: namespaces, c: chooseCluster, "?": help, f: favourite, w: () => go({ wide: !view.wide }),
-		j: () => step(1), k: () => step(-1), g: () => list.move(-1e9), G: () => list.move(1e9), l: () => go({ at: 0 }), h: health,
+		j: () => step(1), k: () => step(-1), g: () => move(-1e9), G: () => move(1e9), l: () => go({ at: 0 }), h: health,
 		t: goTo, "+": () => time.zoom(-1), "-": () => time.zoom(1), o: () => object.of && object.enlarge(), ArrowLeft: () => time.step(e.shiftKey ? -1000 : -60e3), ArrowRight: () => time.step(e.shiftKey ? 1000 : 60e3),
-		...(rows ? { ArrowDown: () => list.move(1), ArrowUp: () => list.move(-1), PageDown: () => list.move(page), PageUp: () => list.move(-page), Home: () => list.move(-1e9), End: () => list.move(1e9), Enter: enter } : {}),
+		...(rows ? { ArrowDown: () => move(1), ArrowUp: () => move(-1), PageDown: () => move(page), PageUp: () => move(-page), Home: () => move(-1e9), End: () => move(1e9), Enter: enter } : {}),
 		...(/^[1-6]$/.test(e.key) && object.of ? { [e.key]: () => go({ tab: object.tabs()[e.key - 1]?.[0] || object.tab }) } : {}),
 	}[e.key];
 	if (!act || (e.key === "Enter" && e.target.matches("button, a"))) return;

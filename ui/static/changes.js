@@ -156,6 +156,7 @@ export class Changes {
 		items.forEach((e, i) => e.setAttribute("aria-selected", !!v.object?.uid && v.object.uid === this.rows[i].uid && (v.pos === null || v.pos === this.rows[i].pos)));
 		for (const e of items) { if (e === at) at = at.nextSibling; else this.body.insertBefore(e, at); }
 		if (held?.isConnected) this.box.scrollTop += held.offsetTop - y;
+		this.box.setAttribute("aria-rowcount", this.more ? -1 : this.rows.length + 1);
 		const chosen = items.find(e => e.getAttribute("aria-selected") === "true");
 		if (chosen !== this.chosen) (chosen || this.chosen)?.scrollIntoView({ block: "nearest" }); // beside an open object the rows have other heights
 		this.chosen = chosen;
@@ -174,9 +175,8 @@ export class Changes {
 		else {
 			const of = (tab, pos) => this.hooks.href({ object: { type: c.type, ns: c.ns || "", name: c.name, uid: c.uid }, tab, pos });
 			const change = c.type === "events" ? of("") : of("history", c.pos); // an Event has no story
-			const expired = c.op === "DELETED" && c.type === "events"; // after an hour, mostly
 			const td = (value, cls) => h("td", { role: "gridcell", class: cls, dir: "auto", title: String(value).length > 14 ? value : null }, value);
-			tr = h("tr", { class: "change " + c.op.toLowerCase(), role: "row", "data-pos": c.pos, onclick: e => { if (!e.target.closest("a") && getSelection().isCollapsed) tr.querySelector("td.n a").click(); } }, h("td", { role: "gridcell" }, h("a", { href: this.hooks.href({ at: c.at }), title: "Show this moment" }, stamp(c.at, this.hooks.now(true)))), td(c.type), expired ? td("expired") : td({ ADDED: "added", MODIFIED: "changed", DELETED: "deleted" }[c.op] || c.op, { ADDED: "add", DELETED: "del" }[c.op]),
+			tr = h("tr", { class: "change " + c.op.toLowerCase(), role: "row", "data-pos": c.pos, onclick: e => { if (!e.target.closest("a") && getSelection().isCollapsed) tr.querySelector("td.n a").click(); } }, h("td", { role: "gridcell" }, h("a", { href: this.hooks.href({ at: c.at }), title: "Show this moment" }, stamp(c.at, this.hooks.now(true)))), td(c.type), td({ ADDED: "added", MODIFIED: "changed", DELETED: "deleted" }[c.op] || c.op, { ADDED: "add", DELETED: "del" }[c.op]),
 				h("td", { role: "gridcell", class: "n", dir: "auto" }, h("a", { href: change, title: c.name }, c.ns ? c.ns + "/" + c.name : c.name)), h("td", { role: "gridcell", class: "dim", dir: "auto", title: c.by || (c.op === "DELETED" ? "Not known: a deletion leaves no name" : "Not known") }, c.by || ""), h("td", { role: "gridcell", dir: "auto", title: c.what || null }, c.inferred ? "found by comparing. " : "", c.what ? h("a", { href: change, title: "Show this state" }, c.what) : ""));
 		}
 		this.made.set(c.pos, tr);

@@ -301,7 +301,7 @@ export class Sheet {
 	}
 
 	event(e) {
-		return h("li", { class: "event" }, h("time", {}, clock(e.at) + " Event "), h("p", { dir: "auto" }, h("b", { class: e.type === "Warning" ? "bad" : "" }, e.reason), " ", e.message, e.count > 1 ? ` (${number(e.count)} times)` : "", e.gone ? ", expired" : ""));
+		return h("li", { class: "event" }, h("time", {}, clock(e.at) + " Event "), h("p", { dir: "auto" }, h("b", { class: e.type === "Warning" ? "bad" : "" }, e.reason), " ", e.message, e.count > 1 ? ` (${number(e.count)} times)` : "", e.gone ? ", gone since " + clock(e.gone) : ""));
 	}
 
 	pick(pos) {
@@ -361,7 +361,7 @@ export class Sheet {
 		return this.part("events", d => [
 			d.state && !["live", "loading"].includes(d.state) ? h("p", { class: "note" }, d.reason || d.state) : null,
 			d.events.length ? h("table", { class: "facts" }, d.events.map(e => h("tr", {},
-				h("td", { dir: "auto" }, h("b", { class: e.type === "Warning" ? "bad" : "" }, e.reason), e.count > 1 ? ` × ${number(e.count)}` : "", h("div", {}, e.message), h("div", { class: "quiet" }, [e.from, e.gone ? "expired at " + clock(e.gone) : ""].filter(Boolean).join(", "))),
+				h("td", { dir: "auto" }, h("b", { class: e.type === "Warning" ? "bad" : "" }, e.reason), e.count > 1 ? ` × ${number(e.count)}` : "", h("div", {}, e.message), h("div", { class: "quiet" }, [e.from, e.gone ? "gone since " + clock(e.gone) : ""].filter(Boolean).join(", "))),
 				h("td", { class: "when" }, age(now - e.at))))) : sheet("", d.state === "loading" ? "Events are loading" : "No events", [this.at ? "There was none at this moment, as far as history knows." : "The cluster keeps events for an hour, unless it is set otherwise."]),
 		], "its events");
 	}
