@@ -232,6 +232,19 @@ func TestActivityDatesWhatIsNotOfToday(t *testing.T) {
 	p.sound()
 }
 
+// TestChangesAreCountedSinceTheListWasOpened, not in a minute that nobody has seen yet.
+func TestChangesAreCountedSinceTheListWasOpened(t *testing.T) {
+	s := stateOf("live", "", nil)
+	p := open(t, s.serve(t)+"&type=pods", look{})
+	p.shows("#rows", "No pods")
+	s.send("counts", 2, object{"from": 1, "to": 2, "at": 1, "types": object{"pods": array{1, 2, 0}}})
+	p.until("document.querySelector('#rate').textContent === '3changes since it was opened'")
+	p.js("location.hash += '&filter=web', 1", nil)
+	p.shows("#rows", "No match")
+	p.until("document.querySelector('#rate').textContent === '3changes since it was opened'")
+	p.sound()
+}
+
 // TestAnEmptyListLeadsToItsChanges: the last object may have been deleted.
 func TestAnEmptyListLeadsToItsChanges(t *testing.T) {
 	s := stateOf("live", "", nil)

@@ -23,6 +23,7 @@ const newer = new Map();          // types that the stream brought while load wa
 const favourites = new Set(read("favourites") || []);
 const wide = new Set(read("sections") || []); // sections all of whose types are shown
 const recent = [];                // changes a second of the type that is shown
+let opened = 0;                   // since when these are counted
 
 const now = real => !real && view.at ? view.at : state?.mode === "recording" && !real ? state.to : Date.now() + offset;
 const type = () => types.get(view.type);
@@ -90,7 +91,8 @@ function apply() {
 		list.clear(view.type, view);
 		$("filter").placeholder = view.type === ACTIVITY ? "Filter: text" : "Filter: text, app=web, or a jq expression";
 	} else if (other || refilter) list.refilter(view);
-	if (other || refilter) { sequence++; recent.length = 0; }
+	if (other || refilter) sequence++;
+	if (other) { recent.length = 0; opened = Date.now(); }
 	if ($("filter") !== document.activeElement) $("filter").value = view.filter;
 	if (view.object) { object.show(view.object, view.tab, view.at, view.pos, view.diff); list.selected = view.object.ns ? view.object.ns + "/" + view.object.name : view.object.name; } else if (before.object) { object.hide(); list.box.focus({ preventScroll: true }); }
 	list.view = view;
@@ -270,7 +272,7 @@ function drawHead() {
 	if (t) { text(fav, favourites.has(t.type) ? "★ favourite" : "☆ favourite"); fav.setAttribute("aria-pressed", favourites.has(t.type)); }
 	const rate = $("rate"), sum = recent.reduce((a, x) => a + x.n, 0);
 	rate.hidden = past() || !sum;
-	if (sum) put(rate, h("b", {}, number(sum)), sum === 1 ? "change in the last minute" : "changes in the last minute");
+	if (sum) put(rate, h("b", {}, number(sum)), (sum === 1 ? "change " : "changes ") + (Date.now() - opened < 60000 ? "since it was opened" : "in the last minute"));
 	const missing = view.type === ACTIVITY && state?.mode !== "recording" ? changes.unwatched().length : 0;
 	$("unwatched").hidden = !missing;
 	if (missing) { text($("unwatched"), `${plural(missing, "type")} not watched`); $("unwatched").removeAttribute("aria-label"); }

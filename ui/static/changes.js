@@ -96,7 +96,7 @@ export class Changes {
 	// late names the types that were not watched from the beginning.
 	late() {
 		const v = this.hooks.view(), from = this.hooks.state()?.from || 0;
-		const all = this.watched().filter(t => t.since > from + 5000).sort((a, b) => a.since - b.since);
+		const all = this.watched().filter(t => t.since > from + 5000 && (t.type !== LEASES || this.lease())).sort((a, b) => a.since - b.since);
 		return all.length ? `Not watched from the beginning: ${all.slice(0, 8).map(t => `${t.type} since ${clock(t.since)}`).join(", ")}${all.length > 8 ? ` and ${number(all.length - 8)} more` : ""}.` : "";
 	}
 
