@@ -60,7 +60,7 @@ func (s *Step) Release(n int) {
 		close(s.waiting[0])
 		s.waiting = s.waiting[1:]
 	}
-	s.tokens += max(0, n)
+	s.tokens += min(max(0, n), math.MaxInt-s.tokens)
 }
 
 func (s *Step) take(ctx context.Context) error {

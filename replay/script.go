@@ -92,7 +92,14 @@ func (s *Script) Left() int {
 // key returns a key that is the same for equivalent requests.
 func (s *Script) key(method, path, query string, h http.Header) string {
 	if s.o.Strict {
-		return strings.Join([]string{method, path, query, h.Get("Accept"), h.Get("User-Agent")}, " ")
+		accept, agent := h.Get("Accept"), h.Get("User-Agent")
+		if plain := withoutProtobuf(accept); plain != "" { // as a Writer records it
+			accept = plain
+		}
+		if strings.HasPrefix(agent, "Go-http-client/") { // net/http adds it after a Writer's Transport
+			agent = ""
+		}
+		return strings.Join([]string{method, path, query, accept, agent}, " ")
 	}
 	params := strings.FieldsFunc(query, func(c rune) bool { return c == '&' })
 	kept := params[:0]

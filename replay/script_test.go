@@ -1,8 +1,10 @@
 package replay_test
 
 import (
+	"bytes"
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -155,6 +157,60 @@ func TestScriptAnswersInPaceAndOrder(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestScriptStrictlyAnswersTheClientThatWasRecorded: the Writer's Transport removes protobuf from
+// Accept, and sees no User-Agent where net/http adds one later.
+func TestScriptStrictlyAnswersTheClientThatWasRecorded(t *testing.T) {
+	srv := apitest.New(t)
+	for _, headers := range []http.Header{
+		{"Accept": {"application/vnd.kubernetes.protobuf, application/json"}, "User-Agent": {"a"}},
+		{"Accept": {"application/json"}},
+	} {
+		get := func(t *testing.T, c *http.Client, server string) int {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server+"/api/v1/pods", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header = headers.Clone()
+			resp, err := c.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			if _, err := io.ReadAll(resp.Body); err != nil {
+				t.Error(err)
+			}
+			return resp.StatusCode
+		}
+		var file bytes.Buffer
+		w, err := replay.NewWriter(&file, replay.Header{}, replay.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		get(t, &http.Client{Transport: w.Transport(srv.Client().Transport)}, srv.URL)
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		script := httptest.NewServer(replay.NewScript(load(t, file.Bytes()), replay.ScriptOptions{Strict: true, Pace: replay.Pace{Fast: true}}))
+		defer script.Close()
+		if code := get(t, script.Client(), script.URL); code != http.StatusOK {
+			t.Errorf("%v: got %d, want 200", headers, code)
+		}
+	}
+}
+
+// TestStepReleasesAllMoreThanOnce: the sum is not a number.
+func TestStepReleasesAllMoreThanOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		step := &replay.Step{}
+		step.Release(math.MaxInt)
+		step.Release(math.MaxInt)
+		cfg := serve(t, replay.NewScript(load(t, []byte(conversation)), replay.ScriptOptions{Pace: replay.Pace{Step: step}}))
+		if got, want := ask(t, cfg, "/version", time.Minute), " 0s 204 0s eof"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	})
 }
 
 // TestStepReleasesAnswers: nothing is said before its turn.
