@@ -313,7 +313,7 @@ func TestStateServesTheRecording(t *testing.T) {
 			"ADDED d/a0", "ADDED d/a1", "ADDED d/a2", // delivered first
 			"MODIFIED d/a0", "MODIFIED d/a1", "MODIFIED d/a2", "ADDED d/gone-1", "DELETED d/gone-1",
 			"MODIFIED d/a1", "MODIFIED d/a2", "ADDED d/gone-2", "DELETED d/gone-2", // a0 was not readable
-			"DELETED d/a0", "DELETED d/a1", "ADDED d/a1", // listed again
+			"DELETED d/a1", "ADDED d/a1", "DELETED d/a0", // listed again
 			"ADDED d/a0", "MODIFIED d/a1", "MODIFIED d/a2", "ADDED d/gone-3", "DELETED d/gone-3",
 		}
 		if diff := cmp.Diff(want, changes); diff != "" {

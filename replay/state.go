@@ -39,7 +39,7 @@ type State struct {
 // step is one change of an object.
 type step struct {
 	at       time.Duration
-	rev      kube.Revision
+	rev      kube.Revision // "" = that of a deletion that was not seen
 	resource kube.Resource
 	key      kube.Key
 	uid      string
@@ -179,37 +179,39 @@ func (f *fold) change(st step) []step {
 	f.known[st.key] = lastState{st.uid, string(st.rev)}
 	if known && old.uid != st.uid {
 		gone := st
-		gone.object, gone.uid = nil, old.uid
+		gone.object, gone.uid, gone.rev = nil, old.uid, "" // that of st is for st
 		return []step{gone, st}
 	}
 	return []step{st}
 }
 
-// synced ends a listing: its objects follow in the order of their revisions, after the
-// deletion of those that it did not contain.
+// synced ends a listing: its objects follow in the order of their revisions, and then the
+// deletion of those that it did not contain, the last with the revision of the listing.
 func (f *fold) synced(e *Entry) []step {
 	listing := f.listing
 	f.restart, f.listing = false, nil
-	seen := map[kube.Key]bool{}
-	for _, st := range listing {
-		seen[st.key] = true
-	}
-	var steps []step
-	for key, old := range f.known {
-		if !seen[key] {
-			steps = append(steps, step{at: e.At, rev: kube.Revision(e.Revision), resource: f.resource, key: key, uid: old.uid})
-			delete(f.known, key)
-		}
-	}
-	slices.SortFunc(steps, func(a, b step) int { return a.key.Compare(b.key) })
 	slices.SortStableFunc(listing, func(a, b step) int {
 		c, _ := a.rev.Compare(b.rev) // 0 = unordered
 		return c
 	})
+	seen := map[kube.Key]bool{}
+	var steps, gone []step
 	for _, st := range listing {
+		seen[st.key] = true
 		st.at = e.At // a listing counts when it is complete
 		steps = append(steps, f.change(st)...)
 	}
+	for key, old := range f.known {
+		if !seen[key] {
+			gone = append(gone, step{at: e.At, rev: kube.Revision(e.Revision), resource: f.resource, key: key, uid: old.uid})
+			delete(f.known, key)
+		}
+	}
+	slices.SortFunc(gone, func(a, b step) int { return a.key.Compare(b.key) })
+	for i := range len(gone) - 1 {
+		gone[i].rev = "" // any up to that of the listing
+	}
+	steps = append(steps, gone...)
 	return steps
 }
 

@@ -44,3 +44,38 @@ func TestStateTakesNoRevisionThatEndsTheServers(t *testing.T) {
 		}
 	})
 }
+
+// TestStateKeepsRevisionsOverAListing: what was deleted before it takes no revision of what was
+// changed, then or later.
+func TestStateKeepsRevisionsOverAListing(t *testing.T) {
+	text := `{"t":"header","format":"lwrec","version":1}
+{"t":"stream","at":0,"id":1,"target":{"version":"v1","plural":"configmaps","kind":"ConfigMap","namespaced":true}}
+`
+	for _, e := range [][4]string{ // type, name, uid, revision
+		{"RESTART"}, {"ADDED", "p", "1", "1000"}, {"ADDED", "q", "2", "1001"}, {"ADDED", "r", "3", "1002"}, {"ADDED", "s", "4", "1003"}, {"SYNCED", "", "", "1010"},
+		{"RESTART"}, {"ADDED", "r", "5", "1015"}, {"ADDED", "s", "4", "1016"}, {"SYNCED", "", "", "1020"}, // without p and q
+		{"MODIFIED", "r", "5", "1021"}, {"DELETED", "s", "4", "1022"},
+	} {
+		text += `{"t":"ev","at":1,"id":1,"type":"` + e[0] + `","rv":"` + e[3] + `"`
+		if e[1] != "" {
+			text += `,"object":{"metadata":{"namespace":"a","name":"` + e[1] + `","uid":"` + e[2] + `","resourceVersion":"` + e[3] + `"},"data":{"at":"` + e[3] + `"}}`
+		}
+		text += "}\n"
+	}
+	srv := apitest.NewInMemory(t)
+	s, err := replay.NewState(t.Context(), load(t, []byte(text)), srv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Play(t.Context(), replay.Pace{Fast: true}); err != nil {
+		t.Fatal(err)
+	}
+	for _, rev := range []kube.Revision{"1000", "1001", "1002", "1003", "1015", "1016", "1020", "1021", "1022"} {
+		if got, ok := s.Revision(rev); got != rev || !ok {
+			t.Errorf("the change at %s is at %q", rev, got)
+		}
+	}
+	if _, rev := srv.List(kube.ConfigMaps); rev != "1022" {
+		t.Errorf("the server is at %s", rev)
+	}
+}
