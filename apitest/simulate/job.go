@@ -3,6 +3,7 @@ package simulate
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/listwatch/listwatch/kube"
@@ -74,6 +75,14 @@ func (c *Cluster) syncJob(ctx context.Context, j *job) {
 		parallel = 0
 	} else if st.StartTime == "" {
 		st.StartTime = stamp(c.now)
+	}
+	if j.Spec.Suspend != (find(st.Conditions, "Suspended").Status == "True") {
+		now := stamp(c.now)
+		said := condition{Type: "Suspended", Status: "False", Reason: "JobResumed", Message: "Job resumed", LastProbeTime: now, LastTransitionTime: now}
+		if j.Spec.Suspend {
+			said.Status, said.Reason, said.Message = "True", "JobSuspended", "Job suspended"
+		}
+		st.Conditions = append(slices.DeleteFunc(slices.Clone(st.Conditions), func(old condition) bool { return old.Type == said.Type }), said)
 	}
 	for range min(parallel-len(active), burst) {
 		name := j.Metadata.Name + "-" + c.suffix(5)
