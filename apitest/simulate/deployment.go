@@ -152,6 +152,15 @@ func part(v json.RawMessage, whole int, up bool) int {
 	return min(n, 1000) * whole / 100
 }
 
+// notes returns the annotations that the set of the current template has too, such as the
+// change-cause of kubectl rollout history.
+func (d *deployment) notes() map[string]string {
+	notes := maps.Clone(d.Metadata.Annotations)
+	delete(notes, "kubectl.kubernetes.io/last-applied-configuration")
+	delete(notes, revisionNote)
+	return notes
+}
+
 // grow scales the set of the current template to n.
 func (c *Cluster) grow(d *deployment, now *replicaSet, hash string, n int) {
 	if now != nil {
@@ -175,11 +184,8 @@ func (c *Cluster) grow(d *deployment, now *replicaSet, hash string, n int) {
 	match[hashLabel] = hash
 	selector.set("matchLabels", match)
 	name := d.Metadata.Name + "-" + hash
-	notes := maps.Clone(d.Metadata.Annotations)
-	delete(notes, "kubectl.kubernetes.io/last-applied-configuration")
-	delete(notes, revisionNote)
 	if c.create(kube.ReplicaSets, kube.Key{Namespace: d.Metadata.Namespace, Name: name}, map[string]any{
-		"metadata": metadata{Name: name, Namespace: d.Metadata.Namespace, Labels: labels, Annotations: notes, OwnerReferences: ownedBy(kube.Deployments, &d.object)},
+		"metadata": metadata{Name: name, Namespace: d.Metadata.Namespace, Labels: labels, Annotations: d.notes(), OwnerReferences: ownedBy(kube.Deployments, &d.object)},
 		"spec":     map[string]any{"replicas": n, "minReadySeconds": d.Spec.MinReadySeconds, "selector": selector, "template": template},
 	}) {
 		c.record(kube.Deployments, &d.object, "deployment-controller", "ScalingReplicaSet", "Scaled up replica set %s from 0 to %d", name, n)
@@ -253,18 +259,22 @@ func (s *replicaSet) revision() int {
 	return n
 }
 
-// number gives the set of the current template the highest revision, for kubectl
-// rollout history and undo.
+// number gives the set of the current template the highest revision and the annotations of d,
+// for kubectl rollout history and undo.
 func (c *Cluster) number(ctx context.Context, d *deployment, now *replicaSet, old []*replicaSet) {
 	highest := 0
 	for _, s := range old {
 		highest = max(highest, s.revision())
 	}
+	notes := map[string]string{}
+	maps.Copy(notes, now.Metadata.Annotations)
+	maps.Copy(notes, d.notes())
 	if now.revision() <= highest {
+		notes[revisionNote] = itoa(highest + 1)
+	}
+	if !maps.Equal(notes, now.Metadata.Annotations) {
 		f := fieldsOf(now.body)
 		meta := fieldsOf(f["metadata"])
-		notes := fieldsOf(meta["annotations"])
-		notes.set(revisionNote, itoa(highest+1))
 		meta.set("annotations", notes)
 		f.set("metadata", meta)
 		c.put(kube.ReplicaSets, &now.object, f)

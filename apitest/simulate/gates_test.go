@@ -32,3 +32,22 @@ func TestSuspendedJobSaysSo(t *testing.T) {
 			any([]any{"Suspended=False JobResumed", "SuccessCriteriaMet=True CompletionsReached", "Complete=True CompletionsReached"}))
 	})
 }
+
+// TestRevisionsHaveTheirCauses, which kubectl annotate sets after the change.
+func TestRevisionsHaveTheirCauses(t *testing.T) {
+	play(t, simulate.Options{}, func(w *world) {
+		w.create(kube.Deployments, workload("web", "web:1", `,"replicas":1`))
+		<-time.After(time.Minute)
+		w.patch(kube.Deployments, "web", `{"metadata":{"annotations":{"kubernetes.io/change-cause":"first"}}}`)
+		<-time.After(time.Minute)
+		w.patch(kube.Deployments, "web", `{"spec":{"template":{"spec":{"containers":[{"name":"c","image":"web:2"}]}}}}`)
+		<-time.After(time.Minute)
+		w.patch(kube.Deployments, "web", `{"metadata":{"annotations":{"kubernetes.io/change-cause":"second"}}}`)
+		<-time.After(time.Minute)
+		causes := map[string]string{}
+		for _, s := range w.list(kube.ReplicaSets) {
+			causes[s.Metadata.Annotations["deployment.kubernetes.io/revision"]] = s.Metadata.Annotations["kubernetes.io/change-cause"]
+		}
+		equal(w.T, "causes", causes, map[string]string{"1": "first", "2": "second"})
+	})
+}
