@@ -20,7 +20,8 @@ import (
 
 // State plays the events of a recording into a fake API server, which any client can
 // then list and watch: in its current state, or from any revision that the server has
-// had. All streams of the recording go into the same server.
+// had. All streams of the recording go into the same server, so that of streams of one resource
+// no object should be in two: one that leaves the selection of either is deleted.
 //
 // A change has its recorded revision, so that revisions which a client kept are still
 // valid. If that is not a 63-bit number, as those of etcd are, or not higher than the
