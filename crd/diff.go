@@ -178,8 +178,10 @@ func (c *comparison) schema(was, is *Schema, path string) {
 	for _, m := range []struct{ name, was, is string }{{"format", was.Format, is.Format}, {"pattern", was.Pattern, is.Pattern}} {
 		switch {
 		case m.was == m.is:
-		case m.is == "" || m.name == "format" && m.was == "int32" && m.is == "int64":
+		case m.is == "":
 			c.note(path, "%s %s removed", m.name, m.was)
+		case m.name == "format" && (is.Type == "integer" && m.is == "int64" || is.Type == "number" && m.is == "double"): // what servers hold anyway
+			c.note(path, "format is now %s", m.is)
 		default:
 			c.breaks(path, "%s is now %s", m.name, m.is)
 		}
@@ -224,12 +226,21 @@ func (c *comparison) flag(was, is bool, path, now, nomore string) {
 	}
 }
 
+// combinations returns allOf, anyOf, oneOf and not as text, without the anyOf that only says
+// again that a value is an integer or a string.
 func combinations(s *Schema) string {
-	if len(s.AllOf)+len(s.AnyOf)+len(s.OneOf) == 0 && s.Not == nil {
+	text := func(of any) string {
+		b, _ := json.Marshal(of) // of parts of a schema
+		return string(b)
+	}
+	anyOf := s.AnyOf
+	if s.IntOrString && text(anyOf) == `[{"type":"integer"},{"type":"string"}]` {
+		anyOf = nil
+	}
+	if len(s.AllOf)+len(anyOf)+len(s.OneOf) == 0 && s.Not == nil {
 		return "null"
 	}
-	b, _ := json.Marshal([]any{s.AllOf, s.AnyOf, s.OneOf, s.Not}) // of parts of a schema
-	return string(b)
+	return text([]any{s.AllOf, anyOf, s.OneOf, s.Not})
 }
 
 func typeName(s *Schema) string {
@@ -294,6 +305,8 @@ func (c *comparison) limits(was, is *Schema, path string) {
 		a, had := rational(l.was)
 		b, has := rational(l.is)
 		switch {
+		case has && !had && l.name != "minimum" && l.sign > 0 && b.Sign() == 0: // a length is never below 0
+			c.note(path, "%s %s was added", l.name, l.is)
 		case has && !had:
 			c.breaks(path, "%s %s was added", l.name, l.is)
 		case had && !has:

@@ -1,0 +1,45 @@
+package crd
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Generators write more into a schema than people, which changes nothing.
+func TestDiffOfWhatHoldsAnyway(t *testing.T) {
+	for _, tt := range []struct {
+		was, is string
+		want    []string
+	}{
+		{`{"type":"integer"}`, `{"type":"integer","format":"int64"}`, []string{"x: format is now int64"}},
+		{`{"type":"integer","format":"int32"}`, `{"type":"integer","format":"int64"}`, []string{"x: format is now int64"}},
+		{`{"type":"integer","format":"int64"}`, `{"type":"integer","format":"int32"}`, []string{"x: format is now int32 (breaking)"}},
+		{`{"type":"integer"}`, `{"type":"integer","format":"int32"}`, []string{"x: format is now int32 (breaking)"}},
+		{`{"type":"number"}`, `{"type":"number","format":"double"}`, []string{"x: format is now double"}},
+		{`{"type":"number"}`, `{"type":"number","format":"int64"}`, []string{"x: format is now int64 (breaking)"}},
+		{`{"type":"string"}`, `{"type":"string","minLength":0}`, []string{"x: minLength 0 was added"}},
+		{`{"type":"string"}`, `{"type":"string","maxLength":0}`, []string{"x: maxLength 0 was added (breaking)"}},
+		{`{"type":"integer"}`, `{"type":"integer","minimum":0}`, []string{"x: minimum 0 was added (breaking)"}},
+		{`{"x-kubernetes-int-or-string":true}`, `{"x-kubernetes-int-or-string":true,"anyOf":[{"type":"integer"},{"type":"string"}]}`, nil},
+		{`{"x-kubernetes-int-or-string":true,"anyOf":[{"type":"integer"},{"type":"string"}]}`, `{"x-kubernetes-int-or-string":true}`, nil},
+		{`{"x-kubernetes-int-or-string":true}`, `{"x-kubernetes-int-or-string":true,"anyOf":[{"type":"integer"}]}`, []string{"x: allOf, anyOf, oneOf or not changed (breaking)"}},
+	} {
+		parse := func(text string) (s *Schema) {
+			if err := json.Unmarshal([]byte(text), &s); err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		var c comparison
+		c.schema(parse(tt.was), parse(tt.is), "x")
+		var got []string
+		for _, change := range c.changes {
+			got = append(got, change.String())
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s to %s (-want +got):\n%s", tt.was, tt.is, diff)
+		}
+	}
+}
