@@ -1,6 +1,7 @@
 package crd
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,21 +33,56 @@ func (c *comparison) defaults(was, is *Schema, path, name string) {
 	switch {
 	case !has && slices.Contains(parent.Required, name):
 		c.breaks(at, "%s, and it is required", message)
-	case has && !had && parent.MaxProperties != nil, had && !has && parent.MinProperties != nil, c.depends(name, had):
+	case had && c.keys(name):
+		c.breaks(at, "%s, and it is a key of the list", message)
+	case has && !had && parent.MaxProperties != nil, had && !has && parent.MinProperties != nil, c.depends(at, name, had):
 		c.breaks(at, "%s, and a rule or limit around it may depend on that", message)
 	case was != nil:
 		c.note(at, "%s", message)
 	}
 }
 
+// keys reports whether a member of the innermost schema is a key of the list around it.
+func (c *comparison) keys(name string) bool {
+	n := len(c.around)
+	return n > 1 && c.around[n-2].Items != nil && slices.Contains(c.around[n-2].ListMapKeys, name)
+}
+
 // depends reports whether rules, allOf, anyOf, oneOf or not of the schemas around a member name
-// it. Rules that compare with the old object see a new default on both sides.
-func (c *comparison) depends(name string, had bool) bool {
-	other := func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+// it, or rules compare a value around it with the old one. Rules that compare with the old object
+// see a new default on both sides.
+func (c *comparison) depends(path, name string, had bool) bool {
 	return slices.ContainsFunc(c.around, func(s *Schema) bool {
 		return strings.Contains(combinations(s), strconv.Quote(name)) || slices.ContainsFunc(s.Validations, func(r Rule) bool {
-			words := strings.FieldsFunc(r.Rule, other)
-			return slices.Contains(words, name) && (had || !slices.Contains(words, "oldSelf"))
+			names := wordsOf(r.Rule)
+			return slices.Contains(names, name) && (had || !slices.Contains(names, "oldSelf")) || had && comparesOld(r.Rule, wordsOf(path))
 		})
 	})
+}
+
+func wordsOf(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+var (
+	oldPart = regexp.MustCompile(`\boldSelf\b((?:\.\w+\b)*)(\(?)`)
+	oldHas  = regexp.MustCompile(`\bhas\(oldSelf[.\w]*\)`)
+)
+
+// comparesOld reports whether a rule reads the old self, or a part of it whose name is in around.
+// Whether the part exists, and its size, do not count.
+func comparesOld(rule string, around []string) bool {
+	for _, m := range oldPart.FindAllStringSubmatch(oldHas.ReplaceAllString(rule, ""), -1) {
+		parts := wordsOf(m[1])
+		if m[2] != "" && len(parts) > 0 { // a method
+			if parts[len(parts)-1] == "size" {
+				continue
+			}
+			parts = parts[:len(parts)-1]
+		}
+		if len(parts) == 0 || slices.Contains(around, parts[len(parts)-1]) {
+			return true
+		}
+	}
+	return false
 }

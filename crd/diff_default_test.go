@@ -25,6 +25,10 @@ func TestDiffOfDefaultsThatOthersDependOn(t *testing.T) {
 		{"rule of others", `"x-kubernetes-validations":[{"rule":"has(self.b)"}],`, plain, one, `default is now "x"`},
 		{"immutable", `"x-kubernetes-validations":[{"rule":"self.a == oldSelf.a"}],`, plain, one, `default is now "x"`},
 		{"immutable, changed", `"x-kubernetes-validations":[{"rule":"self.a == oldSelf.a"}],`, one, two, `default is now "y"` + depends},
+		{"immutable around it", `"x-kubernetes-validations":[{"rule":"self == oldSelf"}],`, plain, one, `default is now "x"`},
+		{"immutable around it, changed", `"x-kubernetes-validations":[{"rule":"self == oldSelf"}],`, one, two, `default is now "y"` + depends},
+		{"immutable around it, removed", `"x-kubernetes-validations":[{"rule":"self == oldSelf"}],`, one, plain, `default "x" removed` + depends},
+		{"another is immutable", `"x-kubernetes-validations":[{"rule":"self.b == oldSelf.b"}],`, one, two, `default is now "y"`},
 		{"maxProperties", `"maxProperties":1,`, plain, one, `default is now "x"` + depends},
 		{"maxProperties, changed", `"maxProperties":1,`, one, two, `default is now "y"`},
 		{"minProperties", `"minProperties":1,`, one, plain, `default "x" removed` + depends},
@@ -45,6 +49,46 @@ func TestDiffOfDefaultsThatOthersDependOn(t *testing.T) {
 		}
 		if diff := cmp.Diff("l[].a: "+tt.want, got[len(got)-1]); diff != "" {
 			t.Errorf("%s: %v (-want +got):\n%s", tt.name, got, diff)
+		}
+	}
+}
+
+// A member may be part of an immutable one, or a key of a list.
+func TestDiffOfDefaultsWithinOthers(t *testing.T) {
+	for _, tt := range []struct{ rule, want string }{
+		{"self.t == oldSelf.t", "breaking"},
+		{"!has(oldSelf.t) || has(self.t)", ""},
+		{"!has(oldSelf.t) || self.t == oldSelf.t", "breaking"},
+		{"self.l.all(e, oldSelf.l.exists(o, o == e))", ""},
+		{"self.t.size() >= oldSelf.t.size()", ""},
+		{"self.other == oldSelf.other", ""},
+		{"self.all(e, oldSelf.exists(o, o == e))", "breaking"},
+	} {
+		schema := func(value string) (s *Schema) {
+			text := `{"type":"object","x-kubernetes-validations":[{"rule":"` + tt.rule + `"}],"properties":{"t":{"type":"array","items":{"type":"object","properties":{"a":{"type":"string","default":"` + value + `"}}}}}}`
+			if err := json.Unmarshal([]byte(text), &s); err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		var c comparison
+		c.schema(schema("x"), schema("y"), "spec")
+		if len(c.changes) != 1 || c.changes[0].Breaking != (tt.want != "") {
+			t.Errorf("%s: %v, want %q", tt.rule, c.changes, tt.want)
+		}
+	}
+	for _, keys := range []string{`"port","protocol"`, `"port"`} {
+		schema := func(value string) (s *Schema) {
+			text := `{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":[` + keys + `],"items":{"type":"object","required":["port"],"properties":{"port":{"type":"integer"},"protocol":{"type":"string","default":"` + value + `"}}}}`
+			if err := json.Unmarshal([]byte(text), &s); err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		var c comparison
+		c.schema(schema("TCP"), schema("UDP"), "ports")
+		if len(c.changes) != 1 || c.changes[0].Breaking != (keys != `"port"`) {
+			t.Errorf("keys %s: %v", keys, c.changes)
 		}
 	}
 }
