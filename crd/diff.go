@@ -169,7 +169,7 @@ func (c *comparison) schema(was, is *Schema, path string) {
 	for _, m := range []struct{ name, was, is string }{
 		{"listType", orText(was.ListType, "atomic"), orText(is.ListType, "atomic")},
 		{"mapType", orText(was.MapType, "granular"), orText(is.MapType, "granular")},
-		{"listMapKeys", fmt.Sprint(was.ListMapKeys), fmt.Sprint(is.ListMapKeys)},
+		{"listMapKeys", fmt.Sprint(slices.Sorted(slices.Values(was.ListMapKeys))), fmt.Sprint(slices.Sorted(slices.Values(is.ListMapKeys)))},
 	} {
 		if m.was != m.is {
 			c.breaks(path, "%s changed from %s to %s", m.name, m.was, m.is)
@@ -344,8 +344,10 @@ func (c *comparison) members(was, is *Schema, path string) {
 		case is.AdditionalProperties != nil:
 			c.note(at, "removed, and kept as an unknown member")
 			c.schema(was.Properties[name], is.AdditionalProperties, at)
+			c.defaults(was.Properties[name], &Schema{}, path, name)
 		case is.PreserveUnknownFields:
 			c.note(at, "removed, and kept as an unknown member")
+			c.defaults(was.Properties[name], &Schema{}, path, name)
 		default:
 			c.breaks(at, "removed: the server drops it from stored objects")
 		}

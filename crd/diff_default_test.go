@@ -33,6 +33,8 @@ func TestDiffOfDefaultsThatOthersDependOn(t *testing.T) {
 		{"maxProperties, changed", `"maxProperties":1,`, one, two, `default is now "y"`},
 		{"minProperties", `"minProperties":1,`, one, plain, `default "x" removed` + depends},
 		{"added", ``, only, one, "added"},
+		{"removed, kept", `"x-kubernetes-preserve-unknown-fields":true,`, one, only, `default "x" removed`},
+		{"removed, kept and required", `"x-kubernetes-preserve-unknown-fields":true,"required":["a"],`, one, only, `default "x" removed, and it is required (breaking)`},
 		{"added, maxProperties", `"maxProperties":1,`, only, one, `added with a default` + depends},
 	} {
 		schema := func(members string) (s *Schema) {

@@ -24,6 +24,7 @@ func TestDiffOfWhatHoldsAnyway(t *testing.T) {
 		{`{"type":"integer"}`, `{"type":"integer","minimum":0}`, []string{"x: minimum 0 was added (breaking)"}},
 		{`{"x-kubernetes-int-or-string":true}`, `{"x-kubernetes-int-or-string":true,"anyOf":[{"type":"integer"},{"type":"string"}]}`, nil},
 		{`{"x-kubernetes-int-or-string":true,"anyOf":[{"type":"integer"},{"type":"string"}]}`, `{"x-kubernetes-int-or-string":true}`, nil},
+		{`{"type":"array","x-kubernetes-list-map-keys":["a","b"]}`, `{"type":"array","x-kubernetes-list-map-keys":["b","a"]}`, nil},
 		{`{"x-kubernetes-int-or-string":true}`, `{"x-kubernetes-int-or-string":true,"anyOf":[{"type":"integer"}]}`, []string{"x: allOf, anyOf, oneOf or not changed (breaking)"}},
 	} {
 		parse := func(text string) (s *Schema) {
