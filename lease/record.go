@@ -70,6 +70,21 @@ func newObject(k kube.Key) object {
 	}}
 }
 
+// annotation returns the value of an annotation, "" if there is none.
+func (o object) annotation(name string) string {
+	metadata, _ := o.tree["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	value, _ := annotations[name].(string)
+	return value
+}
+
+// annotated returns the object with an annotation.
+func (o object) annotated(name, value string) object {
+	o.tree = maps.Clone(o.tree)
+	member(member(o.tree, "metadata"), "annotations")[name] = value
+	return o
+}
+
 // with returns the object with another record and more labels. All other members stay,
 // such as the strategy and the preferred holder of coordinated elections.
 func (o object) with(r record, labels map[string]string) (codec.Raw, error) {

@@ -18,13 +18,14 @@ import (
 // Ring divides objects among replicas, its members. The hash of an object's UID assigns the object
 // to one of 256 slots. A slot has at most one owner at a time. Members claim free slots.
 //
-// Each member renews a Lease of its own. One more Lease, named by the key of the ring, holds the
-// table of the slots' owners. A member writes the table only if the table has not changed since
-// the member read it. An owner releases a slot after its work on the slot has ended. A member that
-// could not both renew its Lease and read the table for RenewDeadline loses its slots and stops.
-// When its Lease has not changed for Duration, other members take the slots. As with an [Elector],
-// each process uses only its own clock. A process that was frozen may write after it has lost its
-// slots: [Share.Token] protects against that.
+// Each member renews a Lease of its own, which names the table that it reads. One more Lease,
+// named by the key of the ring, holds the table of the slots' owners. A member writes the table
+// only if the table has not changed since the member read it, and claims no slots while a member
+// may be alive that names another table: one that was deleted. An owner releases a slot after its
+// work on the slot has ended. A member that could not both renew its Lease and read the table for
+// RenewDeadline loses its slots and stops. When its Lease has not changed for Duration, other
+// members take the slots. As with an [Elector], each process uses only its own clock. A process
+// that was frozen may write after it has lost its slots: [Share.Token] protects against that.
 type Ring struct {
 	client  *client.Client
 	key     kube.Key
@@ -148,6 +149,7 @@ type ringMember struct {
 	table ringTable // as last read or written
 	share Share     // that it owns by the table
 	valid time.Time // until then no other member can own the share
+	split bool      // another member may own slots by a table that was deleted
 
 	// The revision of the table that the last attempt to write it replaces. While the
 	// table still has it, that attempt may yet succeed.
@@ -258,7 +260,7 @@ func (m *ringMember) turn(owning context.Context, leaving bool) error {
 		m.missing = time.Time{} // the table may have been created meanwhile
 		return err
 	}
-	if err := m.renew(ctx); err != nil {
+	if err := m.renew(ctx, found.table); err != nil {
 		return err
 	}
 	m.compare(found.table.object.revision)
@@ -322,7 +324,7 @@ func (m *ringMember) move(ctx, owning context.Context, dead map[string]bool, liv
 			// others may have considered this member dead and claimed the slot. Only a
 			// successful write now proves that they have not.
 			changed = true
-		case owner != m.name && plan[slot] == m.name && (owner == "" || dead[owner]) && !time.Now().Before(m.doubted):
+		case owner != m.name && plan[slot] == m.name && (owner == "" || dead[owner]) && !m.split && !time.Now().Before(m.doubted):
 			after[slot], changed, m.asked[slot] = m.name, true, true
 		}
 	}

@@ -123,3 +123,28 @@ func TestRingTimesBeginWithTheRequest(t *testing.T) {
 		}
 	}
 }
+
+// TestRingTableThatWasNotSeen: a table is created and deleted between two turns of a member, who
+// therefore creates another one at once. It claims no slots while the owner by the first may work.
+func TestRingTableThatWasNotSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCircle(t)
+		a, b := c.join("a", 0, false), c.join("b", 0, false)
+		pass(14 * time.Second)
+		c.srv.On(apitest.Match{Verb: "update", Resource: "leases", UserAgent: b.name}, func(w http.ResponseWriter, r *http.Request) {
+			pass(4500 * time.Millisecond)
+			apitest.Continue(w, r)
+		}).Times(1)
+		pass(5 * time.Second)
+		if slots, _ := c.counts(); slots[a.name] == 0 || slots[b.name] != 0 {
+			t.Fatalf("a has %d slots, b has %d: b has seen the table", slots[a.name], slots[b.name])
+		}
+		a.link.set(mute)
+		c.srv.Delete(kube.Leases, orders)
+		other := c.join("c", 0, false) // of three members, one is assigned slots of a
+		pass(23 * time.Second)         // no two work on one slot, says circle
+		if slots, _ := c.counts(); slots[b.name] != 128 || slots[other.name] != 128 {
+			t.Errorf("%v", slots)
+		}
+	})
+}

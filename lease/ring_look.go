@@ -37,7 +37,8 @@ func (m *ringMember) compare(table kube.Revision) {
 }
 
 // look records which Leases have changed. dead are the owners and members that have stopped
-// by now, live are the other members.
+// by now, live are the other members. A table may have been created and deleted between two turns:
+// a live member that names another table than f has may still work on slots by it.
 func (m *ringMember) look(f found, asked time.Time) (dead map[string]bool, live []string) {
 	now, dead := time.Now(), make(map[string]bool)
 	note := func(name, mark string, lasts time.Duration) bool {
@@ -48,12 +49,14 @@ func (m *ringMember) look(f found, asked time.Time) (dead map[string]bool, live 
 		}
 		return asked.Sub(s.since) < max(m.options.Duration, s.lasts)
 	}
-	live = []string{m.name}
+	live, m.split = []string{m.name}, false
 	for name, o := range f.members {
 		switch {
 		case name == m.name:
 		case note(name, o.mark, seconds(o.record.Seconds)):
 			live = append(live, name)
+			by := o.annotation(tableAnnotation)
+			m.split = m.split || by != "" && by != f.table.object.uid
 		default:
 			dead[name] = true
 		}

@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	ringLabel      = "listwatch.dev/ring"  // on all Leases of a ring: the ring's name
-	ringAnnotation = "listwatch.dev/slots" // on the Lease of the ring's key: the table
+	ringLabel       = "listwatch.dev/ring"  // on all Leases of a ring: the ring's name
+	ringAnnotation  = "listwatch.dev/slots" // on the Lease of the ring's key: the table
+	tableAnnotation = "listwatch.dev/table" // on the Lease of a member: the UID of the table that it reads
 )
 
 // ringTable is the Lease of the ring's key, with the table that it holds.
@@ -75,45 +76,21 @@ func (w *ringWire) list(ctx context.Context) (found, error) {
 			f.members[raw.GetName()] = o
 			continue
 		}
-		if f.table, err = parseRingTable(raw, o); err != nil {
+		if f.table.owners, err = parseTable(o.annotation(ringAnnotation)); err != nil {
 			return found{}, err
 		}
+		f.table.object = o
 	}
 	return f, nil
-}
-
-func parseRingTable(raw codec.Raw, o object) (ringTable, error) {
-	var meta struct {
-		Metadata struct {
-			Annotations map[string]string `json:"annotations"`
-		} `json:"metadata"`
-	}
-	if err := raw.Decode(&meta); err != nil {
-		return ringTable{}, err
-	}
-	owners, err := parseTable(meta.Metadata.Annotations[ringAnnotation])
-	return ringTable{o, owners}, err
 }
 
 // write replaces the table by owners if it is still t, otherwise it returns errOutrun.
 func (w *ringWire) write(ctx context.Context, t ringTable, owners table) (ringTable, error) {
 	r := t.object.record
 	r.Seconds, r.Transitions = max(1, r.Seconds), after(r.Transitions)
-	raw, err := t.object.with(r, w.labels())
+	raw, err := t.object.annotated(ringAnnotation, owners.String()).with(r, w.labels())
 	if err != nil {
 		return ringTable{}, err
-	}
-	var tree map[string]any
-	if err := raw.Decode(&tree); err != nil {
-		return ringTable{}, err
-	}
-	member(member(tree, "metadata"), "annotations")[ringAnnotation] = owners.String()
-	b, err := codec.Encode(tree)
-	if err == nil {
-		raw, err = codec.ParseRaw(b)
-	}
-	if err != nil {
-		return ringTable{}, fmt.Errorf("encode the table of the ring: %w", err)
 	}
 	if t.object.uid == "" {
 		raw, err = w.leases().Create(ctx, raw)
@@ -147,8 +124,12 @@ func (w *ringWire) delete(ctx context.Context, o object) {
 	}
 }
 
-// renew renews the member's Lease, or creates it.
-func (m *ringMember) renew(ctx context.Context) error {
+// renew renews the member's Lease, or creates it. It names the table in which the member has slots,
+// or else the one that it has just read, before it claims any in it: see look.
+func (m *ringMember) renew(ctx context.Context, read ringTable) error {
+	if m.share != (Share{}) {
+		read = m.table
+	}
 	now := stamp(time.Now())
 	r := record{Holder: m.options.Identity, Seconds: int(m.options.Duration / time.Second), Acquired: now, Renewed: now}
 	o, send := m.own, m.wire.leases().Update
@@ -157,7 +138,7 @@ func (m *ringMember) renew(ctx context.Context) error {
 	} else {
 		r.Acquired = o.record.Acquired
 	}
-	raw, err := o.with(r, m.wire.labels())
+	raw, err := o.annotated(tableAnnotation, read.object.uid).with(r, m.wire.labels())
 	if err != nil {
 		return err
 	}
