@@ -146,9 +146,10 @@ soak: $(SOAKS) ## what takes long, under an hour with -j2: each part below
 soak-program: ## a day in virtual time, 10 minutes of kills and full disks with the program (Linux; as who may mount)
 	cd cmd/listwatch && $(GO) vet -tags soak . && timeout 60m $(GO) test -tags soak -run '^TestSoak' -timeout 55m -count=1 -v . -soak.hours 24 -soak.minutes 10
 
-soak-models: ## a million operations on the model of package cache, and 300 elections
+soak-models: ## a million operations on the model of package cache, 300 elections and 100 rings
 	cd cache && GOGC=400 timeout 100m $(GO) test -run TestInformerModel -timeout 95m . -model.ops 1000000
 	cd lease && timeout 40m $(GO) test -run TestElectionModel -timeout 35m . -model.seeds 300
+	cd lease && timeout 40m $(GO) test -run TestRingModel -timeout 35m . -model.seeds 100
 
 soak-stops: ## informers that stop at random moments: 200 times with the fake server, 50 with a real one
 	cd cache && timeout 30m $(GO) test -race -run '^TestInformerStops$$' -timeout 25m -count=1 -v . -stops 200
