@@ -30,6 +30,9 @@ export const s = (tag, props, ...children) => fill(document.createElementNS(SVG,
 
 export const $ = id => document.getElementById(id);
 
+// covers says whether a time is in a gap, which has no end yet if it is open.
+export const covers = (gap, at) => gap.from <= at && at < (gap.to || Infinity);
+
 // put replaces what is in an element.
 export function put(e, ...children) { e.replaceChildren(...children.flat(Infinity).filter(c => c !== undefined && c !== null && c !== false).map(c => c instanceof Node ? c : plain(c))); }
 

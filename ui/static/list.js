@@ -1,6 +1,6 @@
 // The list: a window of rows that the server sorted and filtered, in a table that is as
 // high as all of them.
-import { $, h, put, text, age, ago, number, sheet, button } from "./dom.js";
+import { $, h, put, text, age, ago, number, sheet, button, covers } from "./dom.js";
 
 const ROW = 32, SPARE = 20, FLASH = 10000, TALLEST = 16e6;
 const BAD = /^(.*Error|Err.*|CrashLoopBackOff|.*BackOff|OOMKilled|Failed|Evicted|NotReady|Unknown|Lost|Warning|False|Degraded|.*:.*(Error|BackOff)|DeadlineExceeded|InvalidImageName|StartError|ContainerStatusUnknown)\b/;
@@ -410,7 +410,7 @@ export function nothing(w, type, view, actions) {
 			[view.filter ? `Filter: ${view.filter}` : "", view.ns?.length ? `Namespace: ${view.ns.join(", ")}` : ""],
 			view.filter ? button("Clear the filter", actions.clear) : null, view.ns?.length ? button("All namespaces", actions.everywhere) : null, view.filter ? null : earlier));
 	}
-	return one("empty", sheet(state === "stale" ? "gap" : "", state === "stale" ? `No ${name} when the connection was lost` : `No ${name}`, [view.at && (w.gaps || []).some(g => g.from <= view.at && view.at < (g.to || Infinity)) ? "None existed before the gap that this moment is in." : view.at ? "None existed at this moment, as far as history knows." : "A new one appears here when it is created."], earlier));
+	return one("empty", sheet(state === "stale" ? "gap" : "", state === "stale" ? `No ${name} when the connection was lost` : `No ${name}`, [view.at && (w.gaps || []).some(g => covers(g, view.at)) ? "None existed before the gap that this moment is in." : view.at ? "None existed at this moment, as far as history knows." : "A new one appears here when it is created."], earlier));
 }
 
 function loading(w, name) {

@@ -1,5 +1,5 @@
 // The page of one object: summary, history with differences, YAML, events, owners, logs.
-import { $, h, put, text, plain, when, age, ago, clock, during, number, plural, sheet, button, command } from "./dom.js";
+import { $, h, put, text, plain, when, age, ago, clock, during, number, plural, sheet, button, command, covers } from "./dom.js";
 import { get, body as streamOf, Refused } from "./link.js";
 
 const LINES = 2000;
@@ -193,7 +193,7 @@ export class Sheet {
 		if (d && d.exists === false) about.push("deleted " + (d.at ? "at " + clock(d.at) : ""));
 		if (this.at) about.push("as of " + clock(this.at));
 		text(this.sub, about.join(" · "));
-		const gap = this.at && this.data.history?.states?.find(x => x.op === "GAP" && x.from <= this.at && this.at < (x.to || Infinity));
+		const gap = this.at && this.data.history?.states?.find(x => x.op === "GAP" && covers(x, this.at));
 		this.doubt.hidden = !gap;
 		if (gap) text(this.doubt, `What happened from ${during(gap)} is not known: this is the state before.`);
 		if (this.tab !== "logs") { this.logs?.abort(); this.logs = null; }

@@ -1,5 +1,5 @@
 // Activity: changes over time as bars, which are the slider of time too.
-import { $, h, s, put, text, clock, minute, day, number, plural, ago } from "./dom.js";
+import { $, h, s, put, text, clock, minute, day, number, plural, ago, covers } from "./dom.js";
 import { get } from "./link.js";
 
 const BUCKETS = 120;
@@ -13,7 +13,7 @@ const DAY = 86400e3, STEPS = [1e3, 2e3, 5e3, 10e3, 30e3, 60e3, 120e3, 300e3, 600
 
 // watched are the types that are watched now, or were at a time that is not 0, and so in none of the
 // gaps in which nobody showed them.
-export const watched = (types, at, gaps) => types.filter(t => at ? t.since && t.since <= at && !gaps?.some(g => g.type === t.type && g.idle && g.from <= at && at < (g.to || Infinity)) : ["live", "stale", "loading", "error"].includes(t.state));
+export const watched = (types, at, gaps) => types.filter(t => at ? t.since && t.since <= at && !gaps?.some(g => g.type === t.type && g.idle && covers(g, at)) : ["live", "stale", "loading", "error"].includes(t.state));
 
 // Time draws the bar. hooks: now(), at() (0 = live), go(ms), state() of the server, types(), type() that is
 // shown, "" for all, all() namespaces are shown.
@@ -241,7 +241,7 @@ export class Time {
 		let what = "";
 		if (a) {
 			const b = a.buckets[Math.floor((this.at - a.from) / (a.to - a.from) * a.buckets.length)];
-			const gaps = [...new Set(this.gaps().filter(x => this.at >= x.from && this.at <= (x.to || Infinity)).map(x => x.type))];
+			const gaps = [...new Set(this.gaps().filter(x => covers(x, this.at)).map(x => x.type))];
 			what = gaps.length ? ` gap of ${gaps.slice(0, 3).join(", ")}${gaps.length > 3 ? ` and ${plural(gaps.length - 3, "more type")}` : ""}: what happened in it is not known` : b ? ` ${plural(b[0] + b[1] + b[2], "change")}` + (b[0] + b[1] + b[2] ? `: ${number(b[0])} added, ${number(b[1])} modified, ${number(b[2])} deleted` : "") : "";
 		}
 		text(this.tip, clock(this.at) + what);
