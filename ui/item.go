@@ -56,6 +56,7 @@ type item struct {
 	gone     int64  // it was deleted then, and this is its last state
 	bytes    int32
 	op       history.Op // of the last change
+	deleting bool
 }
 
 // GetNamespace and the others make it a kube.Object.
@@ -100,7 +101,7 @@ func (k *kind) parse(raw codec.RawFull) (parsed, error) {
 		}
 	}
 	l := &life{kind: k, key: kube.Key{Namespace: one(object.GetNamespace()), Name: strings.Clone(object.GetName())}, uid: strings.Clone(object.GetUID()), created: millis(r.Created)}
-	it := &item{life: l, revision: strings.Clone(object.GetResourceVersion()), labels: unique.Make(r.Labels), wanted: r.Generation}
+	it := &item{life: l, revision: strings.Clone(object.GetResourceVersion()), labels: unique.Make(r.Labels), wanted: r.Generation, deleting: r.Deleting}
 	switch {
 	case r.Cells != nil:
 	case k.u.recorded:

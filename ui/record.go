@@ -77,17 +77,20 @@ func (k *kind) record(d cache.Delta[*item], p parsed) {
 	}
 }
 
-// writer returns who wrote a state. Who deleted an object is not known.
+// writer returns who wrote a state. Who deleted an object, or asked for it, is not known.
 func (l *life) writer(d cache.Delta[*item], at int64, entries []managed.Entry) string {
+	marks := managed.MarksOf(entries)
 	switch {
 	case d.Type == watch.Deleted:
 		return ""
 	case l.marks == "":
 		l.by = unique.Make(managed.Latest(entries))
+	case d.New.deleting && !d.Old.deleting && marks == l.marks:
+		l.by = unique.Make("")
 	default:
 		l.by = unique.Make(managed.Writer(l.marks, l.by.Value(), at-d.Old.changed < 2000, entries))
 	}
-	l.marks = managed.MarksOf(entries)
+	l.marks = marks
 	return l.by.Value()
 }
 

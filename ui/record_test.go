@@ -76,6 +76,32 @@ func TestWhoWrote(t *testing.T) {
 	})
 }
 
+// TestWhoAskedToDeleteIsNotKnown: a request changes no managed fields, also within the second
+// of the last write.
+func TestWhoAskedToDeleteIsNotKnown(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		pods := client.Of[codec.RawFull](w.client, kube.Pods).With(client.WriteOptions{FieldManager: "creator"})
+		pod, err := codec.ParseRawFull([]byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"shop","name":"a","finalizers":["example.com/keep"]},"spec":{"containers":[{"name":"app","image":"web:1"}]}}`))
+		if err == nil {
+			_, err = pods.Create(w.Context(), pod)
+		}
+		if err == nil {
+			w.pass(0)
+			err = pods.Delete(w.Context(), kube.Key{Namespace: "shop", Name: "a"}, client.DeleteOptions{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.pass(time.Second)
+		var got struct{ Changes []struct{ Op, By string } }
+		w.open().get("api/changes?types=pods", &got)
+		want := []struct{ Op, By string }{{"MODIFIED", ""}, {"ADDED", "creator"}}
+		if diff := cmp.Diff(want, got.Changes[:min(len(got.Changes), len(want))]); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
 // TestAnEventSaysWhatItIsAbout in the activity, whether it is new or repeated; of one that is
 // gone, nobody knows whether it was deleted.
 func TestAnEventSaysWhatItIsAbout(t *testing.T) {

@@ -59,10 +59,12 @@ func MarksOf(entries []Entry) Marks {
 // state before has the marks before, was written by last, and is recent if that was about a
 // second ago. A write adds an entry or gives it a time, and within one second it may change the
 // fields alone, or nothing. An entry loses fields where another one takes them. Those of the
-// subresource scale have no time. A request to delete changes none.
+// subresource scale have no time. If two entries have other fields within the second, it is not
+// known which one took them from the other.
 func Writer(before Marks, last string, recent bool, entries []Entry) string {
 	now := MarksOf(entries)
 	var found *Entry
+	took := 0 // entries with other fields
 	var timeless []*Entry
 	most := rankOld
 	for i := range entries {
@@ -70,6 +72,9 @@ func Writer(before Marks, last string, recent bool, entries []Entry) string {
 		r := before.rank(now[i*markSize : (i+1)*markSize])
 		if r == rankFields && !recent { // it lost fields, as its last write is longer ago
 			r = rankOld
+		}
+		if r == rankFields {
+			took++
 		}
 		if r > most || r == most && (found == nil || !e.Time.Before(found.Time)) {
 			most, found = r, e
@@ -79,7 +84,7 @@ func Writer(before Marks, last string, recent bool, entries []Entry) string {
 		}
 	}
 	switch {
-	case found == nil:
+	case found == nil, most == rankFields && took > 1:
 		return ""
 	case most > rankOld:
 		return found.name()

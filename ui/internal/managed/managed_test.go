@@ -41,6 +41,7 @@ func TestWriter(t *testing.T) {
 		{"a later time", []Entry{apply, status}, "kubectl", false, []Entry{apply, entry("manager", "status", 11, `{"f:status":{"f:a":{}}}`)}, "manager"},
 		{"other fields within the second", []Entry{status, apply}, "kubectl", true, []Entry{entry("manager", "status", 10, `{"f:status":{"f:b":{}}}`), apply}, "manager"},
 		{"another one takes a field", []Entry{apply, status}, "manager", true, []Entry{entry("kubectl", "", 10, `{}`), entry("edit", "", 10, `{"f:spec":{}}`), status}, "edit"},
+		{"two that have other fields within the second", []Entry{apply, status}, "manager", true, []Entry{entry("kubectl", "", 10, `{}`), entry("manager", "status", 10, `{"f:spec":{}}`)}, ""},
 		{"the same again within the second", []Entry{entry("kubectl", "", 9, "{}"), status}, "manager", true, []Entry{entry("kubectl", "", 9, "{}"), status}, "manager"},
 		{"one of two again within the second", []Entry{status, apply}, "manager", true, []Entry{status, apply}, ""},
 		{"an old entry loses a field to nobody", []Entry{entry("argo-cd", "", 1, `{"f:spec":{}}`), status}, "manager", false, []Entry{entry("argo-cd", "", 1, `{}`), status}, ""},

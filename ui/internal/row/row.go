@@ -18,6 +18,7 @@ import (
 type Row struct {
 	Object     codec.Raw // without managed fields
 	Created    time.Time
+	Deleting   bool   // somebody asked to delete it
 	Generation int64  // grows with what is wanted of the object; 0 = it has none
 	Labels     string // a=b,c=d
 	Managed    []managed.Entry
@@ -70,6 +71,7 @@ type object struct {
 type head struct {
 	Metadata struct {
 		Created    time.Time         `json:"creationTimestamp"`
+		Deleted    *string           `json:"deletionTimestamp"`
 		Generation int64             `json:"generation"`
 		Labels     map[string]string `json:"labels"`
 		Managed    []managed.Entry   `json:"managedFields"`
@@ -85,7 +87,7 @@ func (o *object) UnmarshalJSON(b []byte) (err error) {
 
 func (o *object) row() Row {
 	m := o.head.Metadata
-	return Row{Object: o.raw, Created: m.Created, Generation: m.Generation, Labels: labelText(m.Labels), Managed: m.Managed}
+	return Row{Object: o.raw, Created: m.Created, Deleting: m.Deleted != nil, Generation: m.Generation, Labels: labelText(m.Labels), Managed: m.Managed}
 }
 
 func labelText(labels map[string]string) string {
