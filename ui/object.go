@@ -75,15 +75,10 @@ type wireObject struct {
 
 func (u *UI) getObject(s *session, r *http.Request) (any, error) {
 	v := r.URL.Query()
-	sub, err := u.subject(r.Context(), s, v)
-	if err != nil {
-		return nil, err
-	}
 	var pos, at int64
-	for name, p := range map[string]*int64{"pos": &pos, "at": &at} {
-		if err := number(v, name, p); err != nil {
-			return nil, err
-		}
+	sub, err := u.subject(r.Context(), s, v)
+	if err = cmp.Or(err, number(v, "pos", &pos), number(v, "at", &at)); err != nil {
+		return nil, err
 	}
 	states, _ := u.history.States(&sub.life.past)
 	if len(states) == 0 {
@@ -123,11 +118,12 @@ func (l *life) absent(oldest history.State, at int64) error {
 // describe shows a state of an object.
 func (sub subject) describe(st history.State, text string) (*wireObject, error) {
 	l, k := sub.life, sub.kind
-	w := &wireObject{Type: k.id, Kind: sub.name, NS: l.key.Namespace, Name: l.key.Name, UID: l.uid, N: l.n, Created: l.created, Pos: st.Pos, At: st.At, Op: st.Op.String(),
-		Exists: st.Op != history.Deleted, Redacted: k.secret(), By: st.By, Revision: st.Revision}
-	var err error
-	w.Description, err = describe.Of(k.id, l.key, text)
-	return w, err
+	k.mu.Lock()
+	columns := k.columns
+	k.mu.Unlock()
+	d, err := describe.Of(k.id, l.key, text, st.Cells.Named(columns))
+	return &wireObject{Type: k.id, Kind: sub.name, NS: l.key.Namespace, Name: l.key.Name, UID: l.uid, N: l.n, Created: l.created, Pos: st.Pos, At: st.At, Op: st.Op.String(),
+		Exists: st.Op != history.Deleted, Redacted: k.secret(), By: st.By, Revision: st.Revision, Description: d}, err
 }
 
 // getManagers returns who wrote which field of an object that exists. The page does not keep

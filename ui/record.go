@@ -2,6 +2,7 @@ package ui
 
 import (
 	"cmp"
+	"maps"
 	"unique"
 
 	"github.com/listwatch/listwatch/cache"
@@ -96,11 +97,7 @@ func (l *life) writer(d cache.Delta[*item], at int64, entries []managed.Entry) s
 
 // report is what an Event says: "Warning BackOff, pod/web: Back-off restarting container".
 func (k *kind) report(it *item) string {
-	cells := map[string]string{}
-	for n, c := range k.columns[:min(len(k.columns), it.cells.Len())] {
-		cells[c.Name] = it.cells.Cell(n)
-	}
-	return printable.Cut(describe.Report(cells), 2*maxWhat)
+	return printable.Cut(describe.Report(maps.Collect(it.cells.Named(k.columns))), 2*maxWhat)
 }
 
 // maxWhat is how many bytes of a change are said in the log.

@@ -43,6 +43,17 @@ func (r Row) All() iter.Seq2[int, string] {
 	}
 }
 
+// Named yields the cells with the names of their columns.
+func (r Row) Named(columns []Column) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for n, c := range r.All() {
+			if n >= len(columns) || !yield(columns[n].Name, c) {
+				return
+			}
+		}
+	}
+}
+
 // Cell returns the n-th cell, "" if there is none.
 func (r Row) Cell(n int) string {
 	for i, c := range r.All() {

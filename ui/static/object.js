@@ -229,6 +229,7 @@ export class Sheet {
 		const d = this.data.object, now = d?.exists === false && d.at ? d.at : this.hooks.now();
 		return this.part("object", d => [
 			d.exists === false ? this.last() : null,
+			d.facts?.length ? h("table", { class: "facts" }, d.facts.map(f => h("tr", {}, h("th", { scope: "row" }, f.name), h("td", { dir: "auto" }, f.text)))) : null,
 			d.conditions?.length ? [h("h2", {}, "Conditions"), h("table", { class: "facts" }, [...d.conditions].sort((a, b) => a.good - b.good).map(c => h("tr", {},
 				h("td", { dir: "auto" }, h("b", { class: c.good ? "good" : "bad" }, `${c.type} ${c.status}`), c.reason || c.message ? h("div", {}, [c.reason, c.message].filter(Boolean).join(": ")) : null),
 				h("td", { class: "when" }, c.since ? age(now - c.since) : ""))))] : null,

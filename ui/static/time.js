@@ -126,7 +126,7 @@ export class Time {
 			for (const b of a.buckets) most = Math.max(most, b[0] + b[1] + b[2]);
 			for (const g of this.gaps()) {
 				const x = Math.max(0, this.x(g.from)), w = Math.max(3, this.x(g.to || now) - x);
-				const low = this.concerns(g) && !g.before && !(g.idle && g.type !== this.hooks.type()) ? 0 : H - 6; // of another type, or before it was watched: a strip below
+				const low = this.concerns(g) && !(g.idle && g.type !== this.hooks.type()) ? 0 : H - 6; // of another type: a strip below
 				if (x <= this.width && x + w >= 0) svg.append(s("rect", { class: "g", x, y: low, width: w, height: H - low }));
 			}
 			const high = n => n ? Math.max(3, n / most * (H - 6)) : 0;
@@ -157,7 +157,7 @@ export class Time {
 	gaps() {
 		const a = this.data, t = this.hooks.types().find(x => x.type === this.hooks.type()), kept = a.kept?.from || this.hooks.state()?.from || 0;
 		const list = (a.gaps || []).filter(g => g.type !== LEASES || this.hooks.type() === LEASES);
-		return t?.since > kept + 5000 ? [...list, { type: t.type, from: kept, to: t.since, before: true }] : list;
+		return t?.since > kept + 5000 ? [...list, { type: t.type, from: kept, to: t.since }] : list;
 	}
 
 	// concerns reports whether a gap is of the type that is shown.

@@ -2,6 +2,7 @@ package describe
 
 import (
 	"encoding/json"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,10 +22,28 @@ const maxYAML = 1 << 20
 type Description struct {
 	YAML       string            `json:"yaml"`
 	Truncated  bool              `json:"truncated"`
+	Facts      []Fact            `json:"facts,omitempty"`
 	Labels     map[string]string `json:"labels,omitempty"`
 	Conditions []Condition       `json:"conditions"`
 	Containers []Container       `json:"containers,omitempty"`
 	Commands   []Command         `json:"commands"`
+}
+
+// Fact is a cell of a list, also of the wide columns.
+type Fact struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// facts are the cells that say something, and that no time makes wrong: an age is one of then.
+func facts(cells iter.Seq2[string, string]) []Fact {
+	var list []Fact
+	for name, text := range cells {
+		if text != "" && text != "<none>" && !slices.Contains([]string{"Name", "Namespace", "Age", "Duration", "Last Schedule", "Last Seen", "First Seen"}, name) {
+			list = append(list, Fact{name, text})
+		}
+	}
+	return list
 }
 
 // Condition is one of an object's status.
@@ -54,9 +73,10 @@ type Command struct {
 	Text  string `json:"text"`
 }
 
-// Of describes the object of a type, such as deployments.apps, that has a JSON text.
-func Of(typ string, key kube.Key, text string) (Description, error) {
-	d := Description{Conditions: []Condition{}}
+// Of describes the object of a type, such as deployments.apps, that has a JSON text, and cells
+// with the names of their columns.
+func Of(typ string, key kube.Key, text string, cells iter.Seq2[string, string]) (Description, error) {
+	d := Description{Facts: facts(cells), Conditions: []Condition{}}
 	m, err := diff.Parse(text)
 	if err != nil {
 		return d, err

@@ -2,6 +2,7 @@ package describe
 
 import (
 	"encoding/json"
+	"maps"
 	"testing"
 
 	"github.com/listwatch/listwatch/kube"
@@ -20,7 +21,7 @@ func FuzzOf(f *testing.F) {
 		f.Add("deployments.apps", text)
 	}
 	f.Fuzz(func(t *testing.T, typ, text string) {
-		d, err := Of(typ, kube.Key{Namespace: "shop", Name: "a b"}, text)
+		d, err := Of(typ, kube.Key{Namespace: "shop", Name: "a b"}, text, maps.All(map[string]string{"Status": text}))
 		if err != nil {
 			return
 		}
