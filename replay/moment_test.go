@@ -143,3 +143,34 @@ func TestMomentNamesWhatIsNotKnown(t *testing.T) {
 		}
 	})
 }
+
+// TestRestoredServerGivesARevisionTwice: a server that is restored from a backup assigns
+// the revision of a lost change to another one of the same object.
+func TestRestoredServerGivesARevisionTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, b := record(t, replay.Options{}, watch.Options{}, func(srv *apitest.Server) {
+			lost := srv.Put(kube.ConfigMaps, configMap("a1", "lost"))
+			pass(time.Second)
+			srv.Rewind(1)
+			if rev := srv.Put(kube.ConfigMaps, configMap("a1", "kept")); rev != lost {
+				t.Fatalf("revision %s, want %s again", rev, lost)
+			}
+			srv.Expire()
+			pass(time.Minute)
+		})
+		if o := moment(t, b, time.Minute).Streams[0].Objects; len(o) != 3 || !bytes.Contains(o[1].JSON, []byte("kept")) {
+			t.Errorf("the moment has %s", o)
+		}
+		srv := apitest.NewInMemory(t)
+		s, err := replay.NewState(t.Context(), load(t, b), srv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Play(t.Context(), replay.Pace{Fast: true}); err != nil {
+			t.Fatal(err)
+		}
+		if o := srv.Get(kube.ConfigMaps, kube.Key{Namespace: "d", Name: "a1"}); !bytes.Contains(o, []byte("kept")) {
+			t.Errorf("the server has %s", o)
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -132,6 +133,7 @@ type fold struct {
 
 type lastState struct {
 	uid, rev string
+	object   []byte
 }
 
 func (f *fold) take(e *Entry) []step {
@@ -174,10 +176,10 @@ func (f *fold) change(st step) []step {
 	case st.object == nil:
 		delete(f.known, st.key)
 		return []step{st}
-	case known && old.rev == string(st.rev) && old.uid == st.uid:
-		return nil
+	case known && old.rev == string(st.rev) && old.uid == st.uid && bytes.Equal(old.object, st.object):
+		return nil // a restored server gives a revision twice
 	}
-	f.known[st.key] = lastState{st.uid, string(st.rev)}
+	f.known[st.key] = lastState{st.uid, string(st.rev), st.object}
 	if known && old.uid != st.uid {
 		gone := st
 		gone.object, gone.uid, gone.rev = nil, old.uid, "" // that of st is for st
