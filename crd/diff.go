@@ -162,7 +162,11 @@ func (c *comparison) subresources(was, is *Version) {
 
 // schema compares the schemas of one member.
 func (c *comparison) schema(was, is *Schema, path string) {
-	if was.Type != is.Type || was.IntOrString != is.IntOrString {
+	switch {
+	case was.Type == is.Type && was.IntOrString == is.IntOrString:
+	case is.IntOrString && (was.Type == "integer" || was.Type == "string") && !c.ruled(is):
+		c.note(path, "the type changed from %s to %s", typeName(was), typeName(is))
+	default:
 		c.breaks(path, "the type changed from %s to %s", typeName(was), typeName(is))
 		return
 	}
@@ -323,13 +327,7 @@ func (c *comparison) limits(was, is *Schema, path string) {
 	case is.ExclusiveMinimum != was.ExclusiveMinimum || is.ExclusiveMaximum != was.ExclusiveMaximum:
 		c.note(path, "a limit is no longer exclusive")
 	}
-	switch {
-	case is.MultipleOf == was.MultipleOf:
-	case is.MultipleOf == "":
-		c.note(path, "want no longer multiples of %s", was.MultipleOf)
-	default:
-		c.breaks(path, "want multiples of %s", is.MultipleOf)
-	}
+	c.multiples(was, is, path)
 }
 
 func (c *comparison) members(was, is *Schema, path string) {

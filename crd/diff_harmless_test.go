@@ -26,6 +26,19 @@ func TestDiffOfWhatHoldsAnyway(t *testing.T) {
 		{`{"x-kubernetes-int-or-string":true,"anyOf":[{"type":"integer"},{"type":"string"}]}`, `{"x-kubernetes-int-or-string":true}`, nil},
 		{`{"type":"array","x-kubernetes-list-map-keys":["a","b"]}`, `{"type":"array","x-kubernetes-list-map-keys":["b","a"]}`, nil},
 		{`{"x-kubernetes-int-or-string":true}`, `{"x-kubernetes-int-or-string":true,"anyOf":[{"type":"integer"}]}`, []string{"x: allOf, anyOf, oneOf or not changed (breaking)"}},
+		{`{"type":"number","multipleOf":1e1}`, `{"type":"number","multipleOf":10}`, nil},
+		{`{"type":"integer","multipleOf":4}`, `{"type":"integer","multipleOf":2}`, []string{"x: want multiples of 2, which is wider"}},
+		{`{"type":"integer","multipleOf":2}`, `{"type":"integer","multipleOf":4}`, []string{"x: want multiples of 4 (breaking)"}},
+		{`{"type":"integer","format":"int32"}`, `{"x-kubernetes-int-or-string":true}`,
+			[]string{"x: the type changed from integer to int-or-string", "x: format int32 removed"}},
+		{`{"type":"string"}`, `{"x-kubernetes-int-or-string":true,"pattern":"a"}`,
+			[]string{"x: the type changed from string to int-or-string", "x: pattern is now a (breaking)"}},
+		{`{"type":"integer"}`, `{"x-kubernetes-int-or-string":true,"x-kubernetes-validations":[{"rule":"self > 1"}]}`,
+			[]string{"x: the type changed from integer to int-or-string (breaking)"}},
+		{`{"type":"object","properties":{"a":{"type":"integer"}}}`,
+			`{"type":"object","properties":{"a":{"x-kubernetes-int-or-string":true}},"x-kubernetes-validations":[{"rule":"self.a > 1"}]}`,
+			[]string{`x: new rule "self.a > 1" (breaking)`, "x.a: the type changed from integer to int-or-string (breaking)"}},
+		{`{"type":"boolean"}`, `{"x-kubernetes-int-or-string":true}`, []string{"x: the type changed from boolean to int-or-string (breaking)"}},
 	} {
 		parse := func(text string) (s *Schema) {
 			if err := json.Unmarshal([]byte(text), &s); err != nil {

@@ -29,3 +29,23 @@ func (c *comparison) rules(was, is []Rule, path string) {
 		}
 	}
 }
+
+// ruled reports whether rules may read a value, which depend on its type.
+func (c *comparison) ruled(s *Schema) bool {
+	return len(s.Validations) > 0 || slices.ContainsFunc(c.around, func(a *Schema) bool { return len(a.Validations) > 0 })
+}
+
+// multiples compares multipleOf.
+func (c *comparison) multiples(was, is *Schema, path string) {
+	a, had := rational(was.MultipleOf)
+	b, has := rational(is.MultipleOf)
+	switch {
+	case is.MultipleOf == was.MultipleOf || had && has && a.Cmp(b) == 0:
+	case is.MultipleOf == "":
+		c.note(path, "want no longer multiples of %s", was.MultipleOf)
+	case had && has && b.Sign() > 0 && a.Quo(a, b).IsInt():
+		c.note(path, "want multiples of %s, which is wider", is.MultipleOf)
+	default:
+		c.breaks(path, "want multiples of %s", is.MultipleOf)
+	}
+}
