@@ -172,6 +172,22 @@ func TestLostSecretWithoutAReplica(t *testing.T) {
 	})
 }
 
+// TestLostSecretAndConfigurations: without a CA that other replicas may serve by, nothing is
+// waited for.
+func TestLostSecretAndConfigurations(t *testing.T) {
+	play(t, Options{Install: true}, func(s *stage) {
+		s.start(0)
+		s.ready(10 * time.Second)
+		s.kill(0)
+		s.srv.Delete(kube.Secrets, secretKey)
+		for _, r := range []kube.Resource{mutatingConfigurations, validatingConfigurations} {
+			s.srv.Delete(r, kube.Key{Name: secretKey.Name})
+		}
+		s.start(0)
+		s.ready(10 * time.Second)
+	})
+}
+
 // TestConfigurationsOfOthersAreKept: without Install only the CA is written, into those
 // that exist, and what others trust stays.
 func TestConfigurationsOfOthersAreKept(t *testing.T) {

@@ -60,7 +60,10 @@ type Options struct {
 
 	// Settle is how long a new CA must be in every configuration before this replica
 	// serves its certificate, because API servers notice a change with a delay. Default 5
-	// minutes.
+	// minutes. A replica without the Secret also waits, and is not ready, while configurations or
+	// definitions hold a CA of a lost one, for instance after the namespace of the program was
+	// deleted. Meanwhile API servers refuse requests if no other replica runs; to avoid that,
+	// remove caBundle from them before the replica starts.
 	Settle time.Duration
 
 	// Check is the longest time between two reads of the Secret, the configurations and
