@@ -594,7 +594,7 @@ function streams() {
 		drawTypes();
 		drawNotes();
 		drawBanner();
-		if (type() && !list.win) { declare(); loadPast(); } else unserved();
+		if (type() && !list.win && refusedFilter?.filter !== view.filter) { declare(); loadPast(); } else unserved();
 		if (state?.mode === "recording") reread();
 		drawHead();
 		if (list.win) list.draw();
@@ -606,7 +606,7 @@ function streams() {
 	link.on("activity", d => changes.add(d));
 	link.on("ping", d => { offset = d.now - Date.now(); });
 	link.on("refused", d => {
-		if (d.status === 400 && view.filter) { refusedFilter = { filter: view.filter, error: d.error }; drawMode(); say(d.error); if (!list.win || list.win.at) list.message(sheet("error", "This filter cannot be used", [d.error], button("Clear the filter", actions.clear))); }
+		if (d.status === 400 && view.filter) { refusedFilter = { filter: view.filter, error: d.error }; drawMode(); say(d.error); if (!list.win || list.win.at) { list.win = null; list.message(sheet("error", "This filter cannot be used", [d.error], button("Clear the filter", actions.clear))); } }
 		else { announced = { cls: "error", title: "Not shown", text: d.error }; drawBanner(); }
 	});
 	link.on("end", () => drawBanner());
