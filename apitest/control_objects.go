@@ -24,12 +24,7 @@ func (s *Server) Put(r kube.Resource, obj any) kube.Revision {
 	var rv uint64
 	s.locked(r, func(st *store.Store, t *store.Table) {
 		var o *object.Object
-		if _, bad := object.Parse(r, b); bad == nil && r != t.Info.Resource && (!t.Info.BuiltIn || t.Info.Resource == kube.Events) {
-			if v := object.DecodeValue(b); v["apiVersion"] == r.APIVersion() {
-				b = view.InVersion(b, t.Info.Resource) // that of its storage
-			}
-		}
-		if o, err = object.Parse(t.Info.Resource, b); err == nil && o.Key.Name == "" {
+		if o, err = object.Parse(t.Info.Resource, toStored(t.Info, r, b)); err == nil && o.Key.Name == "" {
 			err = errors.New("it has no name")
 		}
 		if err == nil {
@@ -42,6 +37,30 @@ func (s *Server) Put(r kube.Resource, obj any) kube.Revision {
 	return revision(rv)
 }
 
+// converts reports whether objects of r are stored in another version, that of kept.
+func converts(kept *object.Info, r kube.Resource) bool {
+	return r.APIVersion() != kept.APIVersion() && (!kept.BuiltIn || kept.Resource == kube.Events)
+}
+
+// toStored returns an object that may be in the version of r in that of its storage.
+func toStored(kept *object.Info, r kube.Resource, b []byte) []byte {
+	if _, err := object.Parse(r, b); err == nil && converts(kept, r) && object.DecodeValue(b)["apiVersion"] == r.APIVersion() {
+		return view.InVersion(b, kept.Resource)
+	}
+	return b
+}
+
+// fromStored returns an object that is stored as kept, nil for none, in the version of r.
+func fromStored(kept *object.Info, r kube.Resource, o *object.Object) []byte {
+	switch {
+	case o == nil:
+		return nil
+	case converts(kept, r):
+		return view.InVersion(o.Body, r)
+	}
+	return o.Body
+}
+
 // Edit changes an object without losing concurrent writes: it calls change with the object as
 // JSON, nil if there is none, and stores the result as Put does; a nil result means no change. If
 // somebody else writes the object meanwhile, change is called again with the new state. change
@@ -51,11 +70,14 @@ func (s *Server) Put(r kube.Resource, obj any) kube.Revision {
 func (s *Server) Edit(r kube.Resource, key kube.Key, change func(old []byte) any) kube.Revision {
 	for {
 		var old *object.Object
-		s.locked(r, func(_ *store.Store, t *store.Table) { old = t.Get(key) })
 		var before []byte
+		s.locked(r, func(_ *store.Store, t *store.Table) {
+			old = t.Get(key)
+			before = fromStored(t.Info, r, old)
+		})
 		var rv kube.Revision
 		if old != nil {
-			before, rv = old.Body, revision(old.Revision)
+			rv = revision(old.Revision)
 		}
 		obj := change(before)
 		if obj == nil {
@@ -66,7 +88,7 @@ func (s *Server) Edit(r kube.Resource, key kube.Key, change func(old []byte) any
 		s.locked(r, func(st *store.Store, t *store.Table) {
 			var o *object.Object
 			if err == nil {
-				o, err = object.Parse(t.Info.Resource, b)
+				o, err = object.Parse(t.Info.Resource, toStored(t.Info, r, b))
 			}
 			switch {
 			case err == nil && o.Key != key:
@@ -102,8 +124,12 @@ func (s *Server) Delete(r kube.Resource, key kube.Key) kube.Revision {
 func (s *Server) DeleteIf(r kube.Resource, key kube.Key, want func(old []byte) bool) kube.Revision {
 	for {
 		var old *object.Object
-		s.locked(r, func(_ *store.Store, t *store.Table) { old = t.Get(key) })
-		if old == nil || !want(old.Body) {
+		var before []byte
+		s.locked(r, func(_ *store.Store, t *store.Table) {
+			old = t.Get(key)
+			before = fromStored(t.Info, r, old)
+		})
+		if old == nil || !want(before) {
 			return ""
 		}
 		var rv kube.Revision
@@ -118,26 +144,24 @@ func (s *Server) DeleteIf(r kube.Resource, key kube.Key, want func(old []byte) b
 	}
 }
 
-// Get returns an object as JSON, nil if there is none. The caller must not modify it.
+// Get returns an object as JSON, in the version of r; nil if there is none. The caller must
+// not modify it.
 func (s *Server) Get(r kube.Resource, key kube.Key) []byte {
 	var b []byte
-	s.locked(r, func(_ *store.Store, t *store.Table) {
-		if o := t.Get(key); o != nil {
-			b = o.Body
-		}
-	})
+	s.locked(r, func(_ *store.Store, t *store.Table) { b = fromStored(t.Info, r, t.Get(key)) })
 	return b
 }
 
-// List returns the objects of r, sorted by key, and their revision. The caller must not
-// modify them.
+// List returns the objects of r, in its version, sorted by key, and their revision. The
+// caller must not modify them.
 func (s *Server) List(r kube.Resource) ([][]byte, kube.Revision) {
+	var kept *object.Info
 	var objects store.Collection
 	var rv uint64
-	s.locked(r, func(st *store.Store, t *store.Table) { objects, rv = t.Objects(), st.Now() })
+	s.locked(r, func(st *store.Store, t *store.Table) { kept, objects, rv = t.Info, t.Objects(), st.Now() })
 	bodies := make([][]byte, 0, objects.Size())
 	for o := range objects.All() {
-		bodies = append(bodies, o.Body)
+		bodies = append(bodies, fromStored(kept, r, o))
 	}
 	return bodies, revision(rv)
 }

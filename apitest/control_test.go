@@ -152,3 +152,46 @@ func TestFaultScriptWithAByteOrderMark(t *testing.T) {
 		t.Errorf("%v, %v", rules, err)
 	}
 }
+
+// TestObjectsAreReadInTheVersionThatIsAsked: what was put in a version that is not stored comes
+// back in it, and an Edit takes what a Put takes.
+func TestObjectsAreReadInTheVersionThatIsAsked(t *testing.T) {
+	srv := apitest.NewInMemory(t)
+	srv.PutYAML(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: widgets, kind: Widget}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+  - {name: v1beta1, served: true, storage: false, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+`)
+	beta := widgetsV1
+	beta.Version = "v1beta1"
+	events := kube.Resource{Group: "events.k8s.io", Version: "v1", Plural: "events", Kind: "Event", Namespaced: true}
+	key := kube.Key{Namespace: "a", Name: "w"}
+	for _, tt := range []struct {
+		r   kube.Resource
+		put string
+	}{
+		{beta, `{"apiVersion":"example.com/v1beta1","kind":"Widget","metadata":{"namespace":"a","name":"w"},"note":"put"}`},
+		{widgetsV1, `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"namespace":"a","name":"w"},"note":"put"}`},
+		{events, `{"apiVersion":"events.k8s.io/v1","kind":"Event","metadata":{"namespace":"a","name":"w"},"note":"put"}`},
+	} {
+		type noted struct{ APIVersion, Note string }
+		srv.Put(tt.r, tt.put)
+		if got, _ := apitest.Object[noted](srv, tt.r, key); got != (noted{tt.r.APIVersion(), "put"}) {
+			t.Errorf("%s: got %+v", tt.r, got)
+		}
+		srv.Edit(tt.r, key, func(old []byte) any { return strings.Replace(string(old), `"put"`, `"edited"`, 1) })
+		if got := apitest.Objects[noted](srv, tt.r); len(got) != 1 || got[0] != (noted{tt.r.APIVersion(), "edited"}) {
+			t.Errorf("%s: listed after an edit: %+v", tt.r, got)
+		}
+		if srv.DeleteIf(tt.r, key, func(old []byte) bool { return strings.Contains(string(old), tt.r.APIVersion()) }) == "" {
+			t.Errorf("%s: not deleted", tt.r)
+		}
+	}
+}
