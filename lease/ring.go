@@ -263,7 +263,7 @@ func (m *ringMember) turn(owning context.Context, leaving bool) error {
 	if err := m.renew(ctx, found.table); err != nil {
 		return err
 	}
-	m.compare(found.table.object.revision)
+	m.compare(found.table)
 	dead, live := m.look(found, began)
 	if m.share != (Share{}) && (found.table.object.uid != m.table.object.uid || !m.share.of(m.name, found.table.owners)) {
 		m.valid = time.Time{} // others may own the slots
@@ -336,7 +336,7 @@ func (m *ringMember) move(ctx, owning context.Context, dead map[string]bool, liv
 		if err != nil {
 			return err // the next turn reads the outcome
 		}
-		m.table, m.asked, m.latest = written, [slots]bool{}, written.object.revision
+		m.table, m.asked, m.latest = written, [slots]bool{}, written
 		for slot, owner := range after {
 			if owner == m.name && !m.share.HasSlot(slot) {
 				m.share.tokens[slot], wanted.tokens[slot] = m.token(), m.token()

@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 	"time"
-
-	"github.com/listwatch/listwatch/kube"
 )
 
 // sighting is the last observed state of a member's Lease, and when it was first observed.
@@ -18,22 +16,30 @@ type sighting struct {
 // history is what a Ring knows of its Leases, also of the time before it joined again.
 type history struct {
 	seen    map[string]sighting
-	latest  kube.Revision // of the table; "" = there was none
-	doubted time.Time     // until then, slots may have other owners than in the table
+	latest  ringTable // uid "" = there was none
+	doubted time.Time // until then, slots may have other owners than in the table
 }
 
 // compare notices a server that was restored to an earlier state, by the revision of the
-// table. The owners of slots in the lost history may not have noticed.
-func (m *ringMember) compare(table kube.Revision) {
-	if m.latest.Newer(table) {
-		lasts := m.options.Duration
-		for _, s := range m.seen {
-			lasts = max(lasts, s.lasts)
-		}
-		m.doubted = time.Now().Add(lasts)
-		m.log.Warn("the server was restored to an earlier state: waiting before slots are claimed", "ring", m.key.String(), "until", m.doubted)
+// table, and a table that was edited by hand, by its transitions, which each write of a member
+// raises. The owners of slots in the lost history, or before the edit, may not have noticed.
+func (m *ringMember) compare(t ringTable) {
+	was, why := m.latest, ""
+	m.latest = t
+	switch {
+	case was.object.revision.Newer(t.object.revision):
+		why = "the server was restored to an earlier state"
+	case t.object.uid == was.object.uid && t.object.record.Transitions == was.object.record.Transitions && t.owners != was.owners:
+		why = "the table of the ring was edited"
+	default:
+		return
 	}
-	m.latest = table
+	lasts := m.options.Duration
+	for _, s := range m.seen {
+		lasts = max(lasts, s.lasts)
+	}
+	m.doubted = time.Now().Add(lasts)
+	m.log.Warn(why+": waiting before slots are claimed", "ring", m.key.String(), "until", m.doubted)
 }
 
 // look records which Leases have changed. dead are the owners and members that have stopped
