@@ -306,8 +306,8 @@ func (m *ringMember) turn(owning context.Context, leaving bool) error {
 	return nil
 }
 
-// move releases slots on which work has ended, claims those that the plan assigns to this
-// member, and calls apply if the share changes.
+// move releases slots on which work has ended and those of dead members, claims those that the
+// plan assigns to this member, and calls apply if the share changes.
 func (m *ringMember) move(ctx, owning context.Context, dead map[string]bool, live []string) error {
 	plan := m.table.owners.planned(live)
 	after, wanted, changed := m.table.owners, m.share, false
@@ -324,8 +324,11 @@ func (m *ringMember) move(ctx, owning context.Context, dead map[string]bool, liv
 			// others may have considered this member dead and claimed the slot. Only a
 			// successful write now proves that they have not.
 			changed = true
-		case owner != m.name && plan[slot] == m.name && (owner == "" || dead[owner]) && !m.split && !time.Now().Before(m.doubted):
+		case owner == m.name || m.split || time.Now().Before(m.doubted):
+		case plan[slot] == m.name && (owner == "" || dead[owner]):
 			after[slot], changed, m.asked[slot] = m.name, true, true
+		case dead[owner]: // free for the member that the plan names, which may have to wait longer
+			after[slot], changed = "", true
 		}
 	}
 	// An attempt with an unknown outcome may still release slots on which this member works
