@@ -13,7 +13,7 @@ import (
 // TestRingOfAnEditedTable: slots that an edit by hand frees still have the owners that have not
 // seen it yet.
 func TestRingOfAnEditedTable(t *testing.T) {
-	for name, keep := range map[string]bool{"all slots": false, "the slots of one": true} {
+	for name, keep := range map[string]bool{"all slots": false, "all slots after a write that nobody has read": false, "the slots of one": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newCircle(t)
@@ -23,7 +23,7 @@ func TestRingOfAnEditedTable(t *testing.T) {
 				pass(time.Minute)
 				c.balanced(3)
 				for range 10 {
-					c.edit(keep)
+					c.edit(keep, name == "all slots after a write that nobody has read")
 					pass(time.Minute)
 					c.balanced(3)
 				}
@@ -32,8 +32,9 @@ func TestRingOfAnEditedTable(t *testing.T) {
 	}
 }
 
-// edit erases the table by hand, or all of it but its first run of slots.
-func (c *circle) edit(keep bool) {
+// edit erases the table by hand, or all of it but its first run of slots, perhaps after a member
+// has written it.
+func (c *circle) edit(keep, written bool) {
 	c.t.Helper()
 	synctest.Wait()
 	var o map[string]any
@@ -46,6 +47,9 @@ func (c *circle) edit(keep bool) {
 	annotations["listwatch.dev/slots"] = ""
 	if keep {
 		annotations["listwatch.dev/slots"] = first
+	}
+	if spec := o["spec"].(map[string]any); written {
+		spec["leaseTransitions"] = spec["leaseTransitions"].(float64) + 1
 	}
 	b, err := json.Marshal(o)
 	if err != nil {

@@ -22,14 +22,17 @@ type history struct {
 
 // compare notices a server that was restored to an earlier state, by the revision of the
 // table, and a table that was edited by hand, by its transitions, which each write of a member
-// raises. The owners of slots in the lost history, or before the edit, may not have noticed.
+// raises, or because it lacks slots of this member. The owners of slots in the lost history, or
+// before the edit, may not have noticed.
 func (m *ringMember) compare(t ringTable) {
 	was, why := m.latest, ""
 	m.latest = t
 	switch {
 	case was.object.revision.Newer(t.object.revision):
 		why = "the server was restored to an earlier state"
-	case t.object.uid == was.object.uid && t.object.record.Transitions == was.object.record.Transitions && t.owners != was.owners:
+	case t.object.uid != was.object.uid:
+		return
+	case t.object.record.Transitions == was.object.record.Transitions && t.owners != was.owners, !m.share.of(m.name, t.owners):
 		why = "the table of the ring was edited"
 	default:
 		return
