@@ -199,9 +199,10 @@ func TestEventsOfAnObject(t *testing.T) {
 	p := w.open("type=pods&object=pods/shop/web&tab=events", look{})
 	p.shows("#object", "No events")
 	w.api.Put(kube.Events, `{"metadata":{"namespace":"shop","name":"web.1"},"involvedObject":{"apiVersion":"v1","kind":"Pod","namespace":"shop","name":"web"},
-		"type":"Warning","reason":"BackOff","message":"Back-off restarting failed container","count":3}`)
+		"type":"Warning","reason":"BackOff","message":"Back-off restarting failed container","count":3,"firstTimestamp":"2026-01-01T10:00:00Z","lastTimestamp":"2026-01-01T11:00:00Z"}`)
 	w.pod("web", "Running", 1)
 	p.shows("#object", "Back-off restarting failed container")
+	p.shows("#object", "(3 times since ")
 	p.sound()
 }
 
@@ -307,6 +308,22 @@ func TestATimeCanBeTyped(t *testing.T) {
 	p.enter("live")
 	p.press("Enter")
 	p.shows("#pulse", "live")
+	p.sound()
+}
+
+// TestTheSummaryHasTheContent of an object, with its beginning only if that is long.
+func TestTheSummaryHasTheContent(t *testing.T) {
+	w := start(t)
+	w.api.Put(kube.ConfigMaps, `{"metadata":{"namespace":"shop","name":"web"},"data":{"rate":"50"}}`)
+	p := w.open("type=configmaps&object=configmaps/shop/web", look{})
+	p.shows("#object .yaml", "rate: \"50\"")
+	p.until(`!document.querySelector("#object .yaml").innerText.includes("metadata")`)
+	long := map[string]string{}
+	for i := range 40 {
+		long[fmt.Sprintf("k%02d", i)] = "1"
+	}
+	w.api.Put(kube.ConfigMaps, map[string]any{"metadata": map[string]string{"namespace": "shop", "name": "web"}, "data": long})
+	p.shows("#object", "17 more lines")
 	p.sound()
 }
 

@@ -4,6 +4,21 @@ import { get, body as streamOf, Refused } from "./link.js";
 
 const LINES = 2000;
 
+// repeated says how often an Event was repeated, and since when.
+const repeated = e => e.count > 1 ? ` (${number(e.count)} times${e.first && e.first < e.at ? " since " + clock(e.first) : ""})` : "";
+
+// CONTENT is how many lines of an object's content its summary shows.
+const CONTENT = 24;
+
+// contentOf returns the lines of YAML that are not of the metadata and the status.
+function contentOf(text) {
+	let on = false;
+	return text.split("\n").filter(line => {
+		if (/^[^\s-]/.test(line)) on = !/^(apiVersion|kind|metadata|status):/.test(line);
+		return on && line;
+	});
+}
+
 // Sheet shows one object. hooks: now(), go(patch) to navigate, type(id).
 export class Sheet {
 	constructor(hooks) {
@@ -238,6 +253,7 @@ export class Sheet {
 					c.message ? h("div", {}, c.message) : null, c.last ? h("div", {}, "before: " + c.last) : null, c.image ? h("div", { class: "quiet" }, c.image) : null),
 				h("td", { class: "when" }, plural(c.restarts || 0, "restart")))))] : null,
 			this.data.tree?.root ? [h("h2", {}, "Owners and owned", d.exists === false ? " when it was deleted" : ""), this.treeOf(this.data.tree.root)] : null,
+			this.content(d),
 			d.labels && Object.keys(d.labels).length ? [h("h2", {}, "Labels"), h("pre", {}, Object.entries(d.labels).map(([k, v]) => `${k}=${v}`).sort().join("\n"))] : null,
 			this.recent(),
 			d.commands?.length && !this.at && d.exists !== false ? [h("h2", {}, "Commands to copy"), d.commands.map(c => [h("p", { class: "quiet" }, c.title), command(c.text)])] : null,
@@ -302,7 +318,14 @@ export class Sheet {
 	}
 
 	event(e) {
-		return h("li", { class: "event" }, h("time", {}, clock(e.at) + " Event "), h("p", { dir: "auto" }, h("b", { class: e.type === "Warning" ? "bad" : "" }, e.reason), " ", e.message, e.count > 1 ? ` (${number(e.count)} times)` : "", e.gone ? ", gone since " + clock(e.gone) : ""));
+		return h("li", { class: "event" }, h("time", {}, clock(e.at) + " Event "), h("p", { dir: "auto" }, h("b", { class: e.type === "Warning" ? "bad" : "" }, e.reason), " ", e.message, repeated(e), e.gone ? ", gone since " + clock(e.gone) : ""));
+	}
+
+	// content is what somebody wants of the object, or keeps in it: all but its metadata and status.
+	content(d) {
+		const lines = contentOf(d.yaml), more = lines.length - CONTENT;
+		if (d.redacted || !lines.length) return null;
+		return [h("h2", {}, "Content"), h("pre", { class: "yaml", dir: "ltr" }, yaml(lines.slice(0, more > 3 ? CONTENT : lines.length).join("\n"))), more > 3 ? button(`${number(more)} more lines`, () => this.hooks.go({ tab: "yaml" })) : null];
 	}
 
 	pick(pos) {
@@ -362,7 +385,7 @@ export class Sheet {
 		return this.part("events", d => [
 			d.state && !["live", "loading"].includes(d.state) ? h("p", { class: "note" }, d.reason || d.state) : null,
 			d.events.length ? h("table", { class: "facts" }, d.events.map(e => h("tr", {},
-				h("td", { dir: "auto" }, h("b", { class: e.type === "Warning" ? "bad" : "" }, e.reason), e.count > 1 ? ` × ${number(e.count)}` : "", h("div", {}, e.message), h("div", { class: "quiet" }, [e.from, e.gone ? "gone since " + clock(e.gone) : ""].filter(Boolean).join(", "))),
+				h("td", { dir: "auto" }, h("b", { class: e.type === "Warning" ? "bad" : "" }, e.reason), repeated(e), h("div", {}, e.message), h("div", { class: "quiet" }, [e.from, e.gone ? "gone since " + clock(e.gone) : ""].filter(Boolean).join(", "))),
 				h("td", { class: "when" }, age(now - e.at))))) : sheet("", d.state === "loading" ? "Events are loading" : "No events", [this.at ? "There was none at this moment, as far as history knows." : "The cluster keeps events for an hour, unless it is set otherwise."]),
 		], "its events");
 	}
