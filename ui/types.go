@@ -31,7 +31,7 @@ const (
 // usual are the types that are watched always; settings are while half of the memory is free.
 var (
 	usual    = []string{"pods", "deployments.apps", "replicasets.apps", "statefulsets.apps", "daemonsets.apps", "jobs.batch", "cronjobs.batch", "nodes", "events"}
-	settings = []string{"services", "configmaps", "persistentvolumeclaims", "resourcequotas", "ingresses.networking.k8s.io", "networkpolicies.networking.k8s.io", "horizontalpodautoscalers.autoscaling"}
+	settings = []string{"services", "configmaps", "persistentvolumeclaims", "resourcequotas", "limitranges", "poddisruptionbudgets.policy", "roles.rbac.authorization.k8s.io", "rolebindings.rbac.authorization.k8s.io", "ingresses.networking.k8s.io", "networkpolicies.networking.k8s.io", "horizontalpodautoscalers.autoscaling"}
 )
 
 // discover keeps the types up to date until ctx ends.
