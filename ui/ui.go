@@ -39,9 +39,9 @@ type Options struct {
 	Name string
 
 	// Keep names further types that are always watched, such as "certificates.cert-manager.io",
-	// as pods, workloads, nodes and events are. Services, ConfigMaps, Ingresses, NetworkPolicies,
-	// ResourceQuotas, PersistentVolumeClaims and HorizontalPodAutoscalers are too, while half of
-	// Limits.Objects is free. Others are watched while a page shows them, and five minutes longer.
+	// as pods, workloads, nodes and events are. Services, ConfigMaps, claims, Ingresses, policies,
+	// quotas, limits, Roles, RoleBindings and autoscalers are too, while half of Limits.Objects
+	// is free. Others are watched while a page shows them, and five minutes longer.
 	Keep []string
 
 	// History, if set, is a folder that stores the states of the types that are always watched,
