@@ -37,8 +37,9 @@ type Difference struct {
 
 // Objects calls found for each place in which old and now differ, in the order of the
 // names of members, until found returns false. The elements of lists are matched by what
-// identifies them, and else by their index; that they stand in another order is no
-// difference then. Values more than depth levels below the root differ as a whole.
+// identifies them; that they stand in another order is no difference then. Other lists are
+// compared as the lines of texts are: between equal elements, others were changed, removed (with
+// the index in old) or added. Values more than depth levels below the root differ as a whole.
 func Objects(old, now any, depth int, found func(Difference) bool) {
 	(&comparison{depth: depth, found: found}).values(nil, 0, old, now)
 }
@@ -86,17 +87,12 @@ func (c *comparison) objects(at *Path, level int, old, now map[string]any) bool 
 func (c *comparison) lists(at *Path, level int, old, now []any) bool {
 	keys := keysOf(old, now)
 	if keys == nil {
-		for i := range max(len(old), len(now)) {
-			var a, b any
-			if i < len(old) {
-				a = old[i]
-			}
-			if i < len(now) {
-				b = now[i]
-			}
-			if !c.pair(&Path{Up: at, Element: fmt.Sprintf("[%d]", i)}, level, a, b, i < len(old), i < len(now)) {
+		i, j := 0, 0
+		for _, s := range append(common(old, now), [2]int{len(old), len(now)}) {
+			if !c.between(at, level, old[:s[0]], now[:s[1]], i, j) {
 				return false
 			}
+			i, j = s[0]+1, s[1]+1
 		}
 		return true
 	}
@@ -111,6 +107,26 @@ func (c *comparison) lists(at *Path, level int, old, now []any) bool {
 	for _, e := range now {
 		id := identity(e, keys)
 		if _, was := before[id]; !was && !c.pair(&Path{Up: at, Element: id}, level, nil, e, false, true) {
+			return false
+		}
+	}
+	return true
+}
+
+// between compares what follows old[i] and now[j], by the order.
+func (c *comparison) between(at *Path, level int, old, now []any, i, j int) bool {
+	for ; i < len(old) || j < len(now); i, j = i+1, j+1 {
+		var a, b any
+		element := j
+		if i < len(old) {
+			a = old[i]
+		}
+		if j < len(now) {
+			b = now[j]
+		} else {
+			element = i
+		}
+		if !c.pair(&Path{Up: at, Element: fmt.Sprintf("[%d]", element)}, level, a, b, i < len(old), j < len(now)) {
 			return false
 		}
 	}

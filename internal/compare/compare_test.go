@@ -1,0 +1,94 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestListsWithoutKeys: an element that is removed is no change of those behind it.
+func TestListsWithoutKeys(t *testing.T) {
+	for _, test := range []struct{ old, now, want string }{
+		{"get list watch", "list watch", "[0] get removed"},
+		{"list watch", "get list watch", "[0] get added"},
+		{"get list", "list watch", "[0] get removed, [1] watch added"},
+		{"a b c", "a x c", "[1] b>x"},
+		{"a b c", "a x y c", "[1] b>x, [2] y added"},
+		{"a b", "b a", "[0] a removed, [1] a added"},
+		{"a a", "a", "[1] a removed"},
+		{"", "a", "[0] a added"},
+		{"a b c d", "x b d", "[0] a>x, [2] c removed"},
+	} {
+		var got []string
+		Objects(words(test.old), words(test.now), math.MaxInt, func(d Difference) bool {
+			switch {
+			case d.Added:
+				got = append(got, fmt.Sprintf("%s %v added", d.Path.Element, d.New))
+			case d.Removed:
+				got = append(got, fmt.Sprintf("%s %v removed", d.Path.Element, d.Old))
+			default:
+				got = append(got, fmt.Sprintf("%s %v>%v", d.Path.Element, d.Old, d.New))
+			}
+			return true
+		})
+		if s := strings.Join(got, ", "); s != test.want {
+			t.Errorf("%q to %q: %s, want %s", test.old, test.now, s, test.want)
+		}
+	}
+}
+
+// TestDifferencesMakeTheNewList of the old one: what is neither added nor changed in it are the
+// elements of the old one that are neither removed nor changed, in their order.
+func TestDifferencesMakeTheNewList(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	list := func() []any {
+		out := []any{}
+		for range r.IntN(7) {
+			out = append(out, string(rune('a'+r.IntN(4))))
+		}
+		return out
+	}
+	for range 5000 {
+		old, now := list(), list()
+		left := slices.Clone(old)
+		fresh := map[string]any{}
+		Objects(old, now, math.MaxInt, func(d Difference) bool {
+			if !d.Added {
+				i := slices.Index(left, d.Old)
+				left = slices.Delete(left, i, i+1)
+			}
+			if !d.Removed {
+				fresh[d.Path.Element] = d.New
+			}
+			return true
+		})
+		var kept []any
+		for j, e := range now {
+			if v, is := fresh[fmt.Sprintf("[%d]", j)]; !is {
+				kept = append(kept, e)
+			} else if v != e {
+				t.Fatalf("%v to %v: [%d] is %v", old, now, j, v)
+			}
+		}
+		at := 0
+		for _, e := range old {
+			if at < len(kept) && kept[at] == e {
+				at++
+			}
+		}
+		if at < len(kept) || len(kept) != len(left) {
+			t.Fatalf("%v to %v: kept %v, left %v", old, now, kept, left)
+		}
+	}
+}
+
+func words(s string) any {
+	list := []any{}
+	for _, w := range strings.Fields(s) {
+		list = append(list, w)
+	}
+	return list
+}
