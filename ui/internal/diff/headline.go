@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,24 +73,32 @@ func Conditions(changes []Change) (line string) {
 	return line
 }
 
+// element matches the path of an element of a list that nothing identifies.
+var element = regexp.MustCompile(`\[[0-9]+\]$`)
+
 // twin says whether c repeats another change, as clusterIPs[0] does clusterIP.
 func twin(c Change, changes []Change) bool {
 	one, ok := strings.CutSuffix(c.Path, "s[0]")
 	return ok && slices.ContainsFunc(changes, func(c Change) bool { return c.Path == one })
 }
 
-// became says how a short text changed, or that it is new or gone.
+// became says how a short text changed, or that it is new or gone: of a list, which one.
 func became(c Change) string {
-	return cmp.Or(values(c, func(s string) string { return s }), when(c.Old == nil, " added"), when(c.New == nil, " removed"))
+	of := ""
+	if text := cmp.Or(c.New, c.Old); (c.New == nil || c.Old == nil) && element.MatchString(c.Path) && len(*text) <= 60 && !strings.ContainsAny(*text, "\n{") {
+		of = " " + *text
+	}
+	return cmp.Or(values(c, func(s string) string { return s }), when(c.Old == nil, of+" added"), when(c.New == nil, of+" removed"))
 }
 
-// Wanted are the changes of spec, data, labels and annotations, which somebody wanted.
+// Wanted are the changes of spec, data, rules and the like, labels and annotations, which
+// somebody wanted.
 func Wanted(changes []Change) []Change {
 	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool { return !c.wanted() })
 }
 
 func (c Change) wanted() bool {
-	return strings.HasPrefix(c.Path, "spec") || strings.HasPrefix(c.Path, "data") || strings.HasPrefix(c.Path, "metadata.labels") ||
+	return !strings.HasPrefix(c.Path, "status") && !strings.HasPrefix(c.Path, "metadata") || strings.HasPrefix(c.Path, "metadata.labels") ||
 		strings.HasPrefix(c.Path, "metadata.annotations") && !c.kept()
 }
 
@@ -168,6 +177,9 @@ var headlines = []struct {
 	}},
 	{"status.observedGeneration", "", func(c Change) string { return when(c.New != nil, "Generation "+value(c)+" observed") }},
 	{"data", "", named("Data changed", "data")},
+	{"", "", func(c Change) string { // such as rules, subjects or webhooks
+		return when(c.wanted() && !strings.HasPrefix(c.Path, "metadata"), named("Changed", "")(c))
+	}},
 	{`metadata.annotations["deployment.kubernetes.io/revision"]`, "", func(c Change) string { return when(c.New != nil, "Revision "+value(c)) }},
 	{"metadata.labels", "", named("Labels changed", "metadata.labels")},
 	{"metadata.annotations", "", func(c Change) string { return when(!c.kept(), named("Annotations changed", "metadata.annotations")(c)) }},
