@@ -14,13 +14,12 @@ func common(old, now []any) (same [][2]int) {
 		from++
 	}
 	i, j := len(old), len(now)
-	var end [][2]int
-	for ; i > from && j > from && reflect.DeepEqual(old[i-1], now[j-1]); i, j = i-1, j-1 {
-		end = append(end, [2]int{i - 1, j - 1})
+	for i > from && j > from && reflect.DeepEqual(old[i-1], now[j-1]) {
+		i, j = i-1, j-1
 	}
 	same = append(same, middle(old[from:i], now[from:j], from)...)
-	for n := len(end) - 1; n >= 0; n-- {
-		same = append(same, end[n])
+	for ; i < len(old); i, j = i+1, j+1 {
+		same = append(same, [2]int{i, j})
 	}
 	return same
 }
