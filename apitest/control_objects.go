@@ -44,7 +44,10 @@ func converts(kept *object.Info, r kube.Resource) bool {
 
 // toStored returns an object that may be in the version of r in that of its storage.
 func toStored(kept *object.Info, r kube.Resource, b []byte) []byte {
-	if _, err := object.Parse(r, b); err == nil && converts(kept, r) && object.DecodeValue(b)["apiVersion"] == r.APIVersion() {
+	if !converts(kept, r) {
+		return b
+	}
+	if _, err := object.Parse(r, b); err == nil && object.DecodeValue(b)["apiVersion"] == r.APIVersion() {
 		return view.InVersion(b, kept.Resource)
 	}
 	return b
