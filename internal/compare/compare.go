@@ -33,13 +33,15 @@ type Difference struct {
 	Old, New any
 	Added    bool // there was nothing
 	Removed  bool // there is nothing
+	Order    bool // of the elements of a list: Old and New name them
 }
 
 // Objects calls found for each place in which old and now differ, in the order of the
 // names of members, until found returns false. The elements of lists are matched by what
-// identifies them; that they stand in another order is no difference then. Other lists are
-// compared as the lines of texts are: between equal elements, others were changed, removed (with
-// the index in old) or added. Values more than depth levels below the root differ as a whole.
+// identifies them; that they stand in another order is one more difference, of the element
+// [order]. Other lists are compared as the lines of texts are: between equal elements, others
+// were changed, removed (with the index in old) or added. Values more than depth levels below
+// the root differ as a whole.
 func Objects(old, now any, depth int, found func(Difference) bool) {
 	(&comparison{depth: depth, found: found}).values(nil, 0, old, now)
 }
@@ -97,20 +99,27 @@ func (c *comparison) lists(at *Path, level int, old, now []any) bool {
 		return true
 	}
 	before, after := byKey(old, keys), byKey(now, keys)
+	var first, then []string // the elements of both, in the order of old and of now
 	for _, e := range old {
 		id := identity(e, keys)
 		b, is := after[id]
 		if !c.pair(&Path{Up: at, Element: id}, level, e, b, true, is) {
 			return false
 		}
+		if is {
+			first = append(first, id)
+		}
 	}
 	for _, e := range now {
 		id := identity(e, keys)
-		if _, was := before[id]; !was && !c.pair(&Path{Up: at, Element: id}, level, nil, e, false, true) {
+		if _, was := before[id]; was {
+			then = append(then, id)
+		} else if !c.pair(&Path{Up: at, Element: id}, level, nil, e, false, true) {
 			return false
 		}
 	}
-	return true
+	return slices.Equal(first, then) ||
+		c.found(Difference{Path: &Path{Up: at, Element: "[order]"}, Old: names(old, keys), New: names(now, keys), Order: true})
 }
 
 // between compares what follows old[i] and now[j], by the order.

@@ -54,6 +54,22 @@ func identity(e any, keys []string) string {
 	return "[" + strings.Join(parts, ",") + "]"
 }
 
+// names returns the elements of a list as "a, b", or "port=80,protocol=TCP, port=...".
+func names(list []any, keys []string) string {
+	var b strings.Builder
+	for i, e := range list {
+		id := identity(e, keys)
+		if len(keys) == 1 {
+			id = strings.TrimPrefix(id, "["+keys[0]+"=")
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(strings.Trim(id, "[]"))
+	}
+	return b.String()
+}
+
 func byKey(list []any, keys []string) map[string]any {
 	m := make(map[string]any, len(list))
 	for _, e := range list {

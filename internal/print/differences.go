@@ -15,14 +15,17 @@ type difference struct {
 	removed  bool // there is nothing
 }
 
-// differences returns where old and now differ, as [compare.Objects] does. Objects whose
-// paths would take too much differ as a whole.
+// differences returns where old and now differ, as [compare.Objects] does, but for the order
+// of the elements of lists. Objects whose paths would take too much differ as a whole.
 func differences(old, now any) []difference {
 	if tangled(old, now) {
 		return []difference{{path: ".", old: old, new: now}}
 	}
 	var list []difference
 	compare.Objects(old, now, math.MaxInt, func(d compare.Difference) bool {
+		if d.Order {
+			return true
+		}
 		list = append(list, difference{path: pathOf(d.Path), old: d.Old, new: d.New, added: d.Added, removed: d.Removed})
 		return true
 	})

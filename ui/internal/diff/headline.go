@@ -82,13 +82,58 @@ func twin(c Change, changes []Change) bool {
 	return ok && slices.ContainsFunc(changes, func(c Change) bool { return c.Path == one })
 }
 
-// became says how a short text changed, or that it is new or gone: of a list, which one.
+// became says how a short text changed, or that it is new or gone: of a list, which one, and what
+// is in an object.
 func became(c Change) string {
-	of := ""
-	if text := cmp.Or(c.New, c.Old); (c.New == nil || c.Old == nil) && element.MatchString(c.Path) && len(*text) <= 60 && !strings.ContainsAny(*text, "\n{") {
-		of = " " + *text
+	of, in := "", ""
+	if text := *cmp.Or(c.New, c.Old); c.New == nil || c.Old == nil {
+		in = contents(text)
+		if in == "" && element.MatchString(c.Path) && len(text) <= 60 && !strings.ContainsAny(text, "\n{") {
+			of = " " + text
+		}
 	}
-	return cmp.Or(values(c, func(s string) string { return s }), when(c.Old == nil, of+" added"), when(c.New == nil, of+" removed"))
+	return cmp.Or(values(c, func(s string) string { return s }), when(c.Old == nil, of+" added"+in), when(c.New == nil, of+" removed"+in))
+}
+
+// contents says what is in an object: " (app cart, port 8080)".
+func contents(text string) string {
+	const most = 80
+	m, err := Parse(text)
+	if err != nil {
+		return ""
+	}
+	line := ""
+	leaves("", m, func(leaf string) bool {
+		if len(line)+len(leaf) > most {
+			line += ", …"
+			return false
+		}
+		line += ", " + leaf
+		return true
+	})
+	return when(line != "", " ("+strings.TrimPrefix(line, ", ")+")")
+}
+
+// leaves calls found for each value that is no object or list, behind the name of its member,
+// until found returns false.
+func leaves(name string, v any, found func(string) bool) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, member := range slices.Sorted(maps.Keys(v)) {
+			if !leaves(member, v[member], found) {
+				return false
+			}
+		}
+	case []any:
+		for _, e := range v {
+			if !leaves(name, e, found) {
+				return false
+			}
+		}
+	default:
+		return found(name + " " + *text(v))
+	}
+	return true
 }
 
 // Wanted are the changes of spec, data, rules and the like, labels and annotations, which

@@ -53,7 +53,7 @@ func TestHeadlinesOfARollout(t *testing.T) {
 		want    string
 		changes []Change
 	}{
-		{"Image changed web:2.0 → web:2.1, containers[name=app].resources.limits.cpu 100m → 500m, containers[name=app].resources.requests added, and 1 more\x00paused removed", []Change{c(container+"image", "web:2.0", "web:2.1"),
+		{"Image changed web:2.0 → web:2.1, containers[name=app].resources.limits.cpu 100m → 500m, containers[name=app].resources.requests added (cpu 500m), and 1 more\x00paused removed", []Change{c(container+"image", "web:2.0", "web:2.1"),
 			c(container+"resources.limits.cpu", "100m", "500m"), c(container+"resources.requests", "", `{"cpu":"500m"}`), c("spec.paused", "true", ""), c("metadata.generation", "1", "2")}},
 		{"Spec changed: template.spec.containers[name=app].env[name=HOST].value a → b, env[name=LOG].value info → debug", []Change{c(container+"env[name=HOST].value", "a", "b"), c(container+"env[name=LOG].value", "info", "debug")}},
 		{"Scaled 2 → 3", []Change{c("spec.replicas", "2", "3"), c("status.replicas", "2", "3")}},

@@ -64,6 +64,8 @@ func rank(steps []*compare.Path) int {
 		second = steps[1].Member
 	}
 	switch {
+	case steps[len(steps)-1].Element == "[order]" && (top == "metadata" || top == "status"):
+		return rankWrite // nobody reads these in their order
 	case top == "metadata" && second == "deletionTimestamp":
 		return rankMain
 	case top == "metadata":

@@ -33,6 +33,9 @@ func TestWhatPeopleLookForIsFirst(t *testing.T) {
 				"status.containerStatuses[name=app].lastState.terminated", "status.podIP",
 				"status.containerStatuses[name=app].containerID", "status.startTime",
 			}},
+		{"orders", `{"spec":{"volumes":[{"name":"a"},{"name":"b"}]},"status":{"conditions":[{"type":"A"},{"type":"B"}],"phase":"x"}}`,
+			`{"spec":{"volumes":[{"name":"b"},{"name":"a"}]},"status":{"conditions":[{"type":"B"},{"type":"A"}],"phase":"y"}}`,
+			[]string{"spec.volumes[order]", "status.phase", "status.conditions[order]"}},
 		{"an Event", `{"count":1,"lastTimestamp":"1","message":"a"}`, `{"count":2,"lastTimestamp":"2","message":"b"}`, []string{"message", "count", "lastTimestamp"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
