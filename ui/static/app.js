@@ -1,6 +1,6 @@
 // The page: what is looked at stands in the URL, is declared to the server, and is drawn
 // by the list, the sheet of an object, and the bar of time.
-import { $, h, s, put, text, clock, during, age, ago, number, plural, sheet, button, say, command, when } from "./dom.js";
+import { $, h, s, put, text, update, clock, during, age, ago, number, plural, sheet, button, say, command, when } from "./dom.js";
 import * as link from "./link.js";
 import { List, nothing } from "./list.js";
 import { Sheet } from "./object.js";
@@ -266,13 +266,13 @@ function drawHead() {
 	text($("count"), count);
 	const ns = $("namespace");
 	ns.hidden = !t?.namespaced && view.type !== ACTIVITY;
-	put(ns, "namespace ", h("b", { dir: "auto" }, !view.ns?.length ? "all" : view.ns.length > 2 ? `${view.ns.slice(0, 2).join(", ")} and ${view.ns.length - 2}` : view.ns.join(", ")));
+	update(ns, "namespace ", h("b", { dir: "auto" }, !view.ns?.length ? "all" : view.ns.length > 2 ? `${view.ns.slice(0, 2).join(", ")} and ${view.ns.length - 2}` : view.ns.join(", ")));
 	const fav = $("favourite");
 	fav.hidden = !t;
 	if (t) { text(fav, favourites.has(t.type) ? "★ favourite" : "☆ favourite"); fav.setAttribute("aria-pressed", favourites.has(t.type)); }
 	const rate = $("rate"), sum = recent.reduce((a, x) => a + x.n, 0);
 	rate.hidden = past() || !sum;
-	if (sum) put(rate, h("b", {}, number(sum)), (sum === 1 ? "change " : "changes ") + (Date.now() - opened < 60000 ? "since it was opened" : "in the last minute"));
+	if (sum) update(rate, h("b", {}, number(sum)), (sum === 1 ? "change " : "changes ") + (Date.now() - opened < 60000 ? "since it was opened" : "in the last minute"));
 	const missing = view.type === ACTIVITY && state?.mode !== "recording" ? changes.unwatched().length : 0;
 	$("unwatched").hidden = !missing;
 	if (missing) { text($("unwatched"), `${plural(missing, "type")} not watched`); $("unwatched").removeAttribute("aria-label"); }

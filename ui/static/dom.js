@@ -36,6 +36,11 @@ export const covers = (gap, at) => gap.from <= at && at < (gap.to || Infinity);
 // put replaces what is in an element.
 export function put(e, ...children) { e.replaceChildren(...children.flat(Infinity).filter(c => c !== undefined && c !== null && c !== false).map(c => c instanceof Node ? c : plain(c))); }
 
+// update puts children in an element if their text is another one.
+export function update(e, ...children) {
+	if (e.textContent !== children.map(c => c.textContent ?? plain(c)).join("")) put(e, ...children);
+}
+
 // text changes the text of an element if it is another one: no work, and no mutation, else.
 export function text(e, value) {
 	value = plain(value);

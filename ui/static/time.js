@@ -92,7 +92,7 @@ export class Time {
 		this.draw();
 	}
 
-	// counts adds changes that just happened to the last bar.
+	// counts adds changes that just happened to the last bar, which tick draws.
 	counts(d) {
 		const a = this.data;
 		if (!a || this.hooks.state()?.mode === "recording") return;
@@ -101,7 +101,7 @@ export class Time {
 		while (i >= a.buckets.length && a.buckets.length < 4 * BUCKETS) { a.buckets.push([0, 0, 0]); a.to += step; }
 		if (i < 0 || i >= a.buckets.length) return;
 		for (const [t, c] of Object.entries(d.types)) if (t !== LEASES) for (let k = 0; k < 3; k++) a.buckets[i][k] += c[k];
-		this.draw();
+		this.late = true;
 	}
 
 	draw() {
@@ -114,6 +114,7 @@ export class Time {
 
 	render() {
 		const a = this.data, now = this.end();
+		this.late = false;
 		[this.low, this.high] = this.range();
 		this.width = this.box.clientWidth || 600;
 		const H = Math.max(20, this.box.clientHeight - 16), svg = s("svg", { viewBox: `0 0 ${this.width} ${H}`, "aria-hidden": "true" },
@@ -213,7 +214,8 @@ export class Time {
 
 	// tick is called once a second.
 	tick() {
-		if (!this.hooks.at() && this.hooks.state()?.mode !== "recording") {
+		if (this.late) this.draw();
+		else if (!this.hooks.at() && this.hooks.state()?.mode !== "recording") {
 			const [low] = this.range();
 			if (this.low && this.width && (low - this.low) / (this.high - this.low) * this.width >= 1) this.draw();
 		}
