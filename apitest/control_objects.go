@@ -16,6 +16,16 @@ import (
 // in obj is ignored. If the object is unchanged, nothing happens. It returns the object's
 // revision.
 func (s *Server) Put(r kube.Resource, obj any) kube.Revision {
+	return s.put(r, obj, (*store.Store).Put)
+}
+
+// PutExactly is [Server.Put] for an object of another server: it keeps all of its metadata but the
+// resourceVersion, which is a new one even if the object is unchanged.
+func (s *Server) PutExactly(r kube.Resource, obj any) kube.Revision {
+	return s.put(r, obj, (*store.Store).PutExactly)
+}
+
+func (s *Server) put(r kube.Resource, obj any, put func(*store.Store, *store.Table, *object.Object) uint64) kube.Revision {
 	b, err := objectBytes(obj)
 	if err != nil {
 		s.fail("put %s: %v", r, err)
@@ -28,7 +38,7 @@ func (s *Server) Put(r kube.Resource, obj any) kube.Revision {
 			err = errors.New("it has no name")
 		}
 		if err == nil {
-			rv = st.Put(t, o)
+			rv = put(st, t, o)
 		}
 	})
 	if err != nil {

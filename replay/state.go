@@ -27,8 +27,8 @@ import (
 // A change has its recorded revision, so that revisions which a client kept are still
 // valid. If that is not a 63-bit number, as those of etcd are, or not higher than the
 // server's, it gets the server's next one, and [State.Revision] maps the two. An object
-// is stored as recorded, except for the fields that an API server sets:
-// resourceVersion, and generation if it changes.
+// is stored as recorded, except for the resourceVersion. A change of what is redacted is
+// a change, too.
 type State struct {
 	srv    *apitest.Server
 	steps  []step
@@ -288,10 +288,13 @@ func (s *State) apply(st step) {
 	if n, err := strconv.ParseInt(string(st.rev), 10, 64); err == nil && n > 0 { // etcd's are signed
 		s.srv.Advance(kube.Revision(strconv.FormatInt(n-1, 10)))
 	}
-	if st.object == nil {
+	switch _, done := s.names[string(st.rev)]; {
+	case st.object == nil:
 		rev = s.srv.Delete(st.resource, st.key)
-	} else {
-		rev = s.srv.Put(st.resource, []byte(st.object))
+	case done: // by another stream
+		rev = s.srv.Put(st.resource, st.object)
+	default:
+		rev = s.srv.PutExactly(st.resource, st.object)
 	}
 	if rev != "" && st.rev != "" {
 		s.names[string(st.rev)] = rev

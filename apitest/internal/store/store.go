@@ -306,6 +306,16 @@ func (st *Store) Served() (list []*object.Info) {
 	return list
 }
 
+// PutExactly stores a parsed object of another server as it is. The caller holds the lock.
+func (st *Store) PutExactly(t *Table, o *object.Object) uint64 {
+	if old := t.objects[o.Key]; old != nil {
+		o.Meta.UID = cmp.Or(o.Meta.UID, old.Meta.UID)
+		o.Meta.CreationTimestamp = cmp.Or(o.Meta.CreationTimestamp, old.Meta.CreationTimestamp)
+	}
+	st.PrepareCreate(t.Info, o)
+	return st.Commit(t, o.Key, o)
+}
+
 // Put stores a parsed object. The caller holds the lock.
 func (st *Store) Put(t *Table, o *object.Object) uint64 {
 	old := t.objects[o.Key]
