@@ -57,8 +57,10 @@ func toStored(kept *object.Info, r kube.Resource, b []byte) []byte {
 	if !converts(kept, r) {
 		return b
 	}
-	if _, err := object.Parse(r, b); err == nil && object.DecodeValue(b)["apiVersion"] == r.APIVersion() {
-		return view.InVersion(b, kept.Resource)
+	if _, err := object.Parse(r, b); err == nil {
+		if v := object.DecodeValue(b)["apiVersion"]; v == nil || v == r.APIVersion() {
+			return view.InVersion(b, kept.Resource)
+		}
 	}
 	return b
 }

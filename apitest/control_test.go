@@ -195,3 +195,17 @@ spec:
 		}
 	}
 }
+
+// TestPutTakesAnEventWithoutAVersion in that of its resource.
+func TestPutTakesAnEventWithoutAVersion(t *testing.T) {
+	srv := apitest.NewInMemory(t)
+	later := kube.Resource{Group: "events.k8s.io", Version: "v1", Plural: "events", Kind: "Event", Namespaced: true}
+	srv.Put(later, `{"metadata":{"namespace":"a","name":"e"},"note":"hello","regarding":{"kind":"Pod","name":"p"}}`)
+	e, _ := apitest.Object[struct {
+		Message        string
+		InvolvedObject struct{ Name string }
+	}](srv, kube.Events, kube.Key{Namespace: "a", Name: "e"})
+	if e.Message != "hello" || e.InvolvedObject.Name != "p" {
+		t.Errorf("it is stored as %s", srv.Get(kube.Events, kube.Key{Namespace: "a", Name: "e"}))
+	}
+}
