@@ -164,7 +164,7 @@ func (c *comparison) subresources(was, is *Version) {
 func (c *comparison) schema(was, is *Schema, path string) {
 	switch {
 	case was.Type == is.Type && was.IntOrString == is.IntOrString:
-	case is.IntOrString && (was.Type == "integer" || was.Type == "string") && !c.ruled(is):
+	case wider(was, is) && !c.ruled(is):
 		c.note(path, "the type changed from %s to %s", typeName(was), typeName(is))
 	default:
 		c.breaks(path, "the type changed from %s to %s", typeName(was), typeName(is))

@@ -30,6 +30,18 @@ func (c *comparison) rules(was, is []Rule, path string) {
 	}
 }
 
+// wider reports whether a server takes all values of one type for another type too.
+func wider(was, is *Schema) bool {
+	switch {
+	case is.IntOrString:
+		return was.Type == "integer" || was.Type == "string"
+	case is.Type == "number":
+		return was.Type == "integer"
+	default:
+		return is.Type == "" && is.PreserveUnknownFields
+	}
+}
+
 // ruled reports whether rules may read a value, which depend on its type.
 func (c *comparison) ruled(s *Schema) bool {
 	return len(s.Validations) > 0 || slices.ContainsFunc(c.around, func(a *Schema) bool { return len(a.Validations) > 0 })
