@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -123,34 +124,43 @@ func (c *validator) text(s *Schema, v, path string) {
 	}
 }
 
-// formatted reports whether v has the format; true for formats that are not known here.
-func formatted(format, v string) (ok bool) {
-	var err error
+// formatted reports whether a server takes v for the format, some of which it reads generously;
+// true for formats that are not known here.
+func formatted(format, v string) bool {
 	switch format {
 	case "date-time":
-		_, err = time.Parse(time.RFC3339, v)
+		day, clock, _ := strings.Cut(strings.ToLower(v), "t")
+		return formatted("date", day) && clockTime.MatchString(clock)
 	case "date":
-		_, err = time.Parse(time.DateOnly, v)
+		_, err := time.Parse(time.DateOnly, v)
+		return err == nil
 	case "duration":
-		_, err = time.ParseDuration(v)
+		_, err := time.ParseDuration(v)
+		return err == nil || someTime.MatchString(v)
 	case "byte":
-		_, err = base64.StdEncoding.DecodeString(v)
-		return err == nil && v != "" // the server's format has no empty value
+		_, err := base64.StdEncoding.DecodeString(v)
+		return err == nil && v != "" && !strings.ContainsAny(v, "\r\n") // no empty value, and one line
 	case "ipv4":
-		a, wrong := netip.ParseAddr(v)
-		return wrong == nil && a.Is4()
+		a, err := netip.ParseAddr(leadingZeros.ReplaceAllString(v, "$1"))
+		return err == nil && a.Zone() == "" && strings.Contains(v, ".") // also within IPv6
 	case "ipv6":
-		a, wrong := netip.ParseAddr(v)
-		return wrong == nil && a.Is6()
+		a, err := netip.ParseAddr(v)
+		return err == nil && a.Is6() && a.Zone() == ""
 	case "cidr":
-		_, err = netip.ParsePrefix(v)
+		_, err := netip.ParsePrefix(leadingZeros.ReplaceAllString(v, "$1"))
+		return err == nil
 	case "uuid":
 		return uuid.MatchString(v)
 	}
-	return err == nil
+	return true
 }
 
-var uuid = regexp.MustCompile(`(?i)^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$`)
+var (
+	clockTime    = regexp.MustCompile(`^([01]\d|2[0-3]):[0-5]\d:[0-5]\d(.\d+)?(z|[+-]\d\d:\d\d)$`)
+	someTime     = regexp.MustCompile(`(?i)\d+\s*((ns|us|µs|ms|s|m|h|hr|d|w|wk)([^a-zµ]|$)|nano|micro|milli|sec|min|hour|day|week)`)
+	leadingZeros = regexp.MustCompile(`\b0+(\d)`)
+	uuid         = regexp.MustCompile(`(?i)^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$`)
+)
 
 // rational returns the exact value of a number, unless its exponent is absurd.
 func rational(n json.Number) (*big.Rat, bool) {
