@@ -124,7 +124,7 @@ const replaced = "listwatch.dev/replaced"
 // again before the child or the tree changes: the writes of a replacement add owner to the queue,
 // without the delay of a failed run.
 func (s *Children[C, T]) send(ctx context.Context, owner T, k kube.Key, tree map[string]any, want [sha256.Size]byte, was C) (C, error) {
-	meta, err := metaOf(was)
+	meta, err := s.metaOf(was)
 	if err != nil || meta.DeletionTimestamp != nil {
 		return was, err
 	}

@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -132,7 +133,7 @@ func (s *Children[C, T]) apply(ctx context.Context, owner T, desired any, once b
 		}
 		return now, s.keep(owner, k, want, now, "created", err)
 	}
-	meta, err := metaOf(was)
+	meta, err := s.metaOf(was)
 	if err != nil || once || meta.DeletionTimestamp != nil {
 		return was, err
 	}
@@ -195,7 +196,7 @@ func (s *Children[C, T]) keep(owner T, k kube.Key, want [sha256.Size]byte, now C
 	if err != nil {
 		return err
 	}
-	meta, err := metaOf(now)
+	meta, err := s.metaOf(now)
 	if err != nil {
 		return err
 	}
@@ -224,7 +225,15 @@ func (s *Children[C, T]) state(m kube.Meta) string {
 	if m.Generation == 0 || s.Resource.Plural == "priorityclasses" { // those keep their first generation
 		return m.UID + " " + m.ResourceVersion
 	}
-	return fmt.Sprintf("%s %d %q %q %q", m.UID, m.Generation, m.Labels, m.Annotations, m.Finalizers) // maps are printed in order
+	// Strings and booleans are always encoded, and maps are printed in order.
+	owners, _ := json.Marshal(m.OwnerReferences)
+	return fmt.Sprintf("%s %d %q %q %q %s", m.UID, m.Generation, m.Labels, m.Annotations, m.Finalizers, owners)
+}
+
+func (s *Children[C, T]) metaOf(c C) (kube.Meta, error) {
+	m, err := metaOf(c)
+	m.OwnerReferences = s.refs(c)
+	return m, err
 }
 
 // Delete deletes a child, and reports whether the cache shows that owner has no child of

@@ -3,6 +3,7 @@ package operator_test
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -64,6 +65,40 @@ func TestAnnotationsAreCompared(t *testing.T) {
 		w.create(nil)
 		w.change(budgets, `{"metadata":{"annotations":{"a":"b c:d","c":null}}}`)
 		w.has(budgets, `"c":"d"`)
+	})
+}
+
+// Owner references are no part of the generation, but of the desired state.
+func TestOwnerReferencesAreCompared(t *testing.T) {
+	run(t, func(w *world) {
+		w.Put(kube.ConfigMaps, `{"metadata":{"namespace":"a","name":"y","uid":"their-uid"}}`)
+		w.work = func(ctx context.Context, s shop) error {
+			_, err := w.budgets.Apply(ctx, s, `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"y","uid":"their-uid"}]},"spec":{"maxUnavailable":1}}`)
+			return err
+		}
+		defer w.operate()()
+		w.create(nil)
+		budget := client.Of[kube.Partial](w.client, budgets)
+		for _, change := range []func(*kube.Partial){
+			func(b *kube.Partial) {
+				b.OwnerReferences = slices.DeleteFunc(b.OwnerReferences, func(o kube.OwnerReference) bool { return o.UID == "their-uid" })
+			},
+			func(b *kube.Partial) {
+				for i := range b.OwnerReferences {
+					b.OwnerReferences[i].BlockOwnerDeletion = nil
+				}
+			},
+		} {
+			if _, err := budget.Edit(w.Context(), x, func(b *kube.Partial) error { change(b); return nil }); err != nil {
+				t.Fatal(err)
+			}
+			settle()
+			w.has(budgets, `their-uid`)
+			w.has(budgets, `"blockOwnerDeletion":true`)
+		}
+		w.ForgetRequests()
+		w.change(shops, `{"spec":{"ports":[1]}}`)
+		w.wrote()
 	})
 }
 
