@@ -75,13 +75,13 @@ func TestAllThatChangedIsSearched(t *testing.T) {
 	inWorld(t, Options{}, func(w *world) {
 		p := w.open()
 		for n := range 2 {
-			w.srv.Put(kube.ConfigMaps, fmt.Sprintf(`{"metadata":{"namespace":"shop","name":"web"},"data":{"a":"%d","b":"%d","c":"%d","pool":"%d"}}`, n, n, n, n))
+			w.srv.Put(kube.ConfigMaps, fmt.Sprintf(`{"metadata":{"namespace":"shop","name":"web"},"data":{"a":"%d","b":"%d","c":"%d","pool":"%d","size":"%d"}}`, n, n, n, n, n))
 		}
 		w.pass(time.Second)
 		for query, want := range map[string]string{
-			"":          "Data changed: a 0 → 1, b 0 → 1, c 0 → 1, and 1 more",
-			"&text=c":   "Data changed: a 0 → 1, b 0 → 1, c 0 → 1, and 1 more: pool 0 → 1",
-			"&text=poo": "Data changed: a 0 → 1, b 0 → 1, c 0 → 1, and 1 more: pool 0 → 1",
+			"":          "Data changed: a 0 → 1, b 0 → 1, c 0 → 1, and 2 more",
+			"&text=c":   "Data changed: a 0 → 1, b 0 → 1, c 0 → 1, and 2 more: pool 0 → 1, size 0 → 1",
+			"&text=poo": "Data changed: a 0 → 1, b 0 → 1, c 0 → 1, and 2 more: pool 0 → 1, size 0 → 1",
 		} {
 			var c struct{ Changes []wireChange }
 			if p.get("api/changes?types=configmaps&limit=1"+query, &c); len(c.Changes) != 1 || c.Changes[0].What != want {

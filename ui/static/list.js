@@ -118,7 +118,7 @@ export class List {
 		this.columns = cols;
 		const least = c => Math.max(64, c.name.length * 8 + 40, c.main ? 96 : 0);
 		if (before !== cols.map(c => c.cell).join()) this.widths = cols.map(least);
-		const number = cols.map(c => c.cell >= 0 && this.win.rows.length > 0 && this.win.rows.every(r => /^-?\d+( \(.*\))?$/.test(r.cells[c.cell] ?? "")));
+		const number = cols.map(c => c.cell >= 0 && this.rows.size > 0 && [...this.rows.values()].every(r => /^-?\d+( \(.*\))?$/.test(r.cells[c.cell] ?? "")));
 		cols.forEach((c, i) => { c.right = number[i] || c.last; });
 		this.cols = cols.map(() => h("col"));
 		this.body = h("tbody", { role: "rowgroup" });
@@ -209,7 +209,7 @@ export class List {
 			return;
 		}
 		this.shown = "";
-		if (!this.table) { this.head(); this.measure(w.rows); }
+		if (!this.table) { this.head(); this.measure([...this.rows.values()]); }
 		const scale = this.scale(), now = this.hooks.now(), seen = new Set(), items = [];
 		const gaps = /changed$/.test(this.view.sort || "") ? (w.gaps || []).filter(g => g.from <= now).sort((a, b) => (b.to || Infinity) - (a.to || Infinity)) : [];
 		w.order.forEach((n, i) => {

@@ -92,7 +92,9 @@ export class Sheet {
 		try {
 			const got = await get(path, query, stop.signal);
 			if (late()) return;
+			const same = JSON.stringify(got) === JSON.stringify(data[part]);
 			take(got);
+			if (same) return; // what is drawn stays, also under a pointer
 		} catch (e) {
 			if (late()) return;
 			// A type that is being listed, or a limit: it is asked again, for a while without a word.
@@ -200,7 +202,7 @@ export class Sheet {
 			const b = $("tab-" + id), yes = id === this.tab;
 			b.setAttribute("aria-selected", yes);
 			b.tabIndex = yes ? 0 : -1;
-			const count = id === "events" && events ? events.length : id === "history" && this.data.history?.states ? this.before(this.data.history.states).length : 0;
+			const count = id === "events" && events ? events.length : id === "history" && this.data.history?.states ? this.before(this.data.history.states).filter(x => x.op !== "GAP").length : 0;
 			put(b, name, count ? h("small", {}, " " + number(count)) : "");
 		}
 		const about = [o.ns ? `${this.kind()} in ${o.ns}` : this.kind()];

@@ -14,33 +14,51 @@ import (
 const Rest = "\x00"
 
 // Summary says in a few words what changes are about, the one that people look for first, and
-// what else of spec, data or labels changed. What finds no place is counted, and named behind
-// [Rest].
+// what else of spec, data or labels changed: orders first, which nobody expects. What finds no
+// place is counted, and named behind [Rest].
 func Summary(changes []Change) string {
 	const named = 2 // that are named besides the first
 	line, first := headline(changes)
-	var rest []string
-	more := 0
+	if first < 0 {
+		return line
+	}
+	var rest, orders []string
+	alike := 1
 	for i, c := range changes {
-		if i == first || first < 0 || !c.wanted() || twin(c, changes) {
+		switch {
+		case i == first || !c.wanted() || twin(c, changes):
+			continue
+		case sameImage(c, changes[first]):
+			alike++
 			continue
 		}
 		at := c.Path[strings.IndexByte(c.Path, '.')+1:]
 		if element := strings.LastIndexByte(at, '['); element >= 0 {
 			at = at[strings.LastIndexByte(at[:element], '.')+1:] // which one is part of the name
 		}
-		if at += became(c); more < named {
-			line += ", " + at
+		if at += became(c); strings.HasSuffix(c.Path, "[order]") {
+			orders = append(orders, at)
 		} else {
 			rest = append(rest, at)
 		}
-		more++
 	}
-	if len(rest) > 0 {
-		line += ", and " + strconv.Itoa(len(rest)) + " more" + Rest + strings.Join(rest, ", ")
+	if alike > 1 {
+		line += " in " + strconv.Itoa(alike) + " containers"
 	}
-	return line
+	rest = append(orders, rest...)
+	if len(rest) > named+1 { // one is named rather than counted
+		return line + ", " + strings.Join(rest[:named], ", ") + ", and " + strconv.Itoa(len(rest)-named) + " more" + Rest + strings.Join(rest[named:], ", ")
+	}
+	return strings.Join(append([]string{line}, rest...), ", ")
 }
+
+// sameImage says whether two containers got the same image in place of the same one.
+func sameImage(a, b Change) bool {
+	return strings.HasSuffix(a.Path, ".image") && strings.HasSuffix(b.Path, ".image") && a.Old != nil && a.New != nil && b.Old != nil && b.New != nil && *a.Old == *b.Old && *a.New == *b.New
+}
+
+// image is the part of a reference to an image that tells it from others.
+func image(s string) string { return s[strings.LastIndexByte(s, '/')+1:] }
 
 // Again is the summary of how an object differs from the one that had its name before.
 func Again(changes []Change) string {
@@ -92,7 +110,11 @@ func became(c Change) string {
 			of = " " + text
 		}
 	}
-	return cmp.Or(values(c, func(s string) string { return s }), when(c.Old == nil, of+" added"+in), when(c.New == nil, of+" removed"+in))
+	short := func(s string) string { return s }
+	if strings.HasSuffix(c.Path, ".image") {
+		short = image
+	}
+	return cmp.Or(values(c, short), when(c.Old == nil, of+" added"+in), when(c.New == nil, of+" removed"+in))
 }
 
 // contents says what is in an object: " (app cart, port 8080)".
@@ -194,7 +216,7 @@ var headlines = []struct {
 }{
 	{"metadata.deletionTimestamp", "", func(c Change) string { return when(c.Old == nil, "Deletion requested") }},
 	{"spec.", ".image", func(c Change) string {
-		return "Image changed" + values(c, func(s string) string { return s[strings.LastIndexByte(s, '/')+1:] })
+		return "Image changed" + values(c, image)
 	}},
 	{"spec.replicas", "", func(c Change) string { return "Scaled " + arrow(c) }},
 	{"status.containerStatuses", ".state.waiting.reason", value},

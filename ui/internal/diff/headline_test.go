@@ -53,9 +53,14 @@ func TestHeadlinesOfARollout(t *testing.T) {
 		want    string
 		changes []Change
 	}{
-		{"Image changed web:2.0 → web:2.1, containers[name=app].resources.limits.cpu 100m → 500m, containers[name=app].resources.requests added (cpu 500m), and 1 more\x00paused removed", []Change{c(container+"image", "web:2.0", "web:2.1"),
+		{"Image changed web:2.0 → web:2.1, containers[name=app].resources.limits.cpu 100m → 500m, containers[name=app].resources.requests added (cpu 500m), paused removed", []Change{c(container+"image", "web:2.0", "web:2.1"),
 			c(container+"resources.limits.cpu", "100m", "500m"), c(container+"resources.requests", "", `{"cpu":"500m"}`), c("spec.paused", "true", ""), c("metadata.generation", "1", "2")}},
 		{"Spec changed: template.spec.containers[name=app].env[name=HOST].value a → b, env[name=LOG].value info → debug", []Change{c(container+"env[name=HOST].value", "a", "b"), c(container+"env[name=LOG].value", "info", "debug")}},
+		{"Image changed tools:1.4 → tools:1.5 in 2 containers, initContainers[order] fetch, render → render, fetch, paused removed", []Change{
+			c("spec.template.spec.initContainers[name=fetch].image", "example/tools:1.4", "example/tools:1.5"), c("spec.template.spec.initContainers[name=render].image", "example/tools:1.4", "example/tools:1.5"),
+			c("spec.paused", "true", ""), c("spec.template.spec.initContainers[order]", "fetch, render", "render, fetch")}},
+		{"Image changed web:2 → web:3, containers[name=b].image log:1 → log:2, a 1 → 2, and 2 more\x00b 1 → 2, c 1 → 2", []Change{
+			c(container+"image", "example/web:2", "example/web:3"), c("spec.template.spec.containers[name=b].image", "example/log:1", "example/log:2"), c("spec.a", "1", "2"), c("spec.b", "1", "2"), c("spec.c", "1", "2")}},
 		{"Scaled 2 → 3", []Change{c("spec.replicas", "2", "3"), c("status.replicas", "2", "3")}},
 		{"Spec changed: selector.track removed, clusterIP a → b, ports[port=5432].targetPort 1 → 2", []Change{c("spec.clusterIP", "a", "b"), c("spec.clusterIPs[0]", "a", "b"),
 			c("spec.ports[port=5432].targetPort", "1", "2"), c("spec.selector.track", "stable", "")}},
