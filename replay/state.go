@@ -25,7 +25,8 @@ import (
 // no object should be in two: one that leaves the selection of either is deleted.
 //
 // A change has its recorded revision, so that revisions which a client kept are still
-// valid. If that is not a 63-bit number, as those of etcd are, or not higher than the
+// valid: changes of several streams that arrived within 5 s are made in the order of their
+// revisions. If that is not a 63-bit number, as those of etcd are, or not higher than the
 // server's, it gets the server's next one, and [State.Revision] maps the two. An object
 // is stored as recorded, except for the resourceVersion. A change of what is redacted is
 // a change, too.
@@ -41,6 +42,7 @@ type State struct {
 // step is one change of an object.
 type step struct {
 	at       time.Duration
+	stream   int
 	rev      kube.Revision // "" = that of a deletion that was not seen
 	resource kube.Resource
 	key      kube.Key
@@ -75,10 +77,52 @@ func NewState(ctx context.Context, r *Recording, srv *apitest.Server) (*State, e
 			if len(e.Object) > 0 && !storable(f.resource, e.Object) {
 				return nil, fmt.Errorf("replay %s: an object of another kind, or with invalid metadata, at %v; a recording of Tables cannot be played into a server", f.resource, e.At)
 			}
-			s.steps = append(s.steps, f.take(e)...)
+			for _, st := range f.take(e) {
+				st.stream = e.ID
+				s.steps = append(s.steps, st)
+			}
 		}
 	}
+	s.steps = inOrder(s.steps)
 	return s, nil
+}
+
+// inOrder sorts the changes that arrived within lag by their revisions. Those of one stream stay
+// in their order, whatever their revisions are.
+func inOrder(steps []step) []step {
+	const lag = 5 * time.Second
+	type ranked struct {
+		step
+		rank int64
+	}
+	var (
+		list   []ranked
+		old    int               // the steps before it arrived more than lag ago
+		lowest int64             // the highest rank of those
+		last   = map[int]int64{} // the highest rank of each stream
+	)
+	for _, st := range steps {
+		for ; old < len(list) && list[old].at < st.at-lag; old++ {
+			lowest = max(lowest, list[old].rank)
+		}
+		rank := max(st.revision(), lowest, last[st.stream])
+		last[st.stream] = rank
+		list = append(list, ranked{st, rank})
+	}
+	slices.SortStableFunc(list, func(a, b ranked) int { return cmp.Compare(a.rank, b.rank) })
+	for i := range list {
+		steps[i] = list[i].step
+	}
+	return steps
+}
+
+// revision returns the revision as a number; 0 = it is none.
+func (st *step) revision() int64 {
+	n, err := strconv.ParseInt(string(st.rev), 10, 64) // etcd's are signed
+	if err != nil {
+		return 0
+	}
+	return max(0, n)
 }
 
 // storable reports whether the server accepts an object.
@@ -285,7 +329,7 @@ func (s *State) apply(st step) {
 		s.gone[st.key.Name] = st.object == nil
 	}
 	var rev kube.Revision
-	if n, err := strconv.ParseInt(string(st.rev), 10, 64); err == nil && n > 0 { // etcd's are signed
+	if n := st.revision(); n > 0 {
 		s.srv.Advance(kube.Revision(strconv.FormatInt(n-1, 10)))
 	}
 	switch _, done := s.names[string(st.rev)]; {

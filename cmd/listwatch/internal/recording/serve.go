@@ -73,7 +73,7 @@ func (o *File) Serve(p *cli.Program, ctx context.Context, rec *replay.Recording,
 	if len(rec.Streams()) == 0 {
 		return o.Error(errors.New("there are no events in this recording, hence no states; if it is one of traffic: --serve script"))
 	}
-	srv, err := apitest.Start(apitest.Options{Address: address, Hosts: o.AcceptHosts, History: len(rec.Entries) + 10_000})
+	srv, err := apitest.Start(apitest.Options{Address: address, Hosts: o.AcceptHosts, History: len(rec.Entries) + 10_000, Revision: 1})
 	if err != nil {
 		return listen.Error("--listen", o.Listen, err)
 	}
