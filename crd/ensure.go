@@ -33,8 +33,10 @@ type EnsureOptions struct {
 // verbs create, patch, list and watch of customresourcedefinitions. It waits at most until
 // ctx ends. If another definition has the names, Ensure returns a *[NamesError], after 5 s:
 // until then, the server's reports may still be about the former names. Ensure does not
-// check whether a change breaks stored objects: see [Diff] and [Check]. It does not need a
-// conversion webhook, which may begin after it.
+// check whether a change breaks stored objects: see [Diff] and [Check]. The last call wins: a
+// replica of a former version that restarts during an update applies its own definition again,
+// and the server drops the members that this lacks. Ensure does not need a conversion webhook,
+// which may begin after it.
 func Ensure(ctx context.Context, c *client.Client, o EnsureOptions, defs ...*Definition) error {
 	if o.FieldManager == "" {
 		o.FieldManager = "crd"
@@ -114,7 +116,7 @@ func (d *Definition) body() ([]byte, error) {
 // removes these.
 func (d *Definition) keepsWebhook(err error) bool {
 	st := (*kube.Status)(nil)
-	return d.strategy() == "None" && errors.As(err, &st) && errors.Is(st, kube.ErrInvalid) && st.Details != nil &&
+	return d.strategy() == "None" && (d.Spec.Conversion == nil || d.Spec.Conversion.Webhook == nil) && errors.As(err, &st) && errors.Is(st, kube.ErrInvalid) && st.Details != nil &&
 		slices.ContainsFunc(st.Details.Causes, func(c kube.StatusCause) bool { return strings.HasPrefix(c.Field, "spec.conversion.webhook") })
 }
 
