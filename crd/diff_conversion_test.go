@@ -14,9 +14,9 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// TestDiffOfAConversionThatGoes: without their webhook, objects that are stored in another version
-// lose what the stored one lacks, also if nobody is served that version; and clients of a served one
-// get values of another type.
+// TestDiffOfAConversionThatGoes: without their webhook, objects that are stored in another
+// version lose what the stored one lacks, also if nobody is served that version; and clients of
+// a served one get values of another type.
 func TestDiffOfAConversionThatGoes(t *testing.T) {
 	type wide struct {
 		kube.Meta `json:"metadata"`
