@@ -80,8 +80,9 @@ func (h *Handler[T]) Remove() {
 }
 
 // abandon ends the handler of a loop over Changes. If deletions are kept for it, it still
-// receives them for two snapshots: when the loop ends because the process ends, the informer
-// may end some events later, and its last snapshot must hold what the loop did not receive.
+// receives them until a snapshot was due twice, saved or not: when the loop ends because the
+// process ends, the informer may end some events later, and its last snapshot must hold what the
+// loop did not receive.
 func (h *Handler[T]) abandon() {
 	i := h.informer
 	if i.restorer == nil || h.unacked == nil {
