@@ -236,7 +236,7 @@ func (a *attack) look(pid int, sum *total, done <-chan struct{}) (peak int64, wh
 		switch {
 		case peak > memoryFall:
 			return peak, "fell"
-		case all && quiet > 500*time.Millisecond:
+		case all && !a.ends && quiet > 500*time.Millisecond: // one that ends may wait for a processor
 			return peak, "takes all"
 		case sum.refused.Load() >= mostRefused:
 			return peak, "refuses, and tries again"
