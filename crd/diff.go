@@ -46,7 +46,7 @@ func Diff(ctx context.Context, c *client.Client, d *Definition) ([]Change, error
 	if err != nil {
 		return nil, fmt.Errorf("compare definitions: %w", err)
 	}
-	changes := append(compare(&old.Definition, d), unconverted(old, d)...)
+	changes := append(compare(&old.Definition, d), misread(old, d)...)
 	for _, name := range old.Status.StoredVersions {
 		if d.version(name) == nil {
 			changes = append(changes, Change{Version: name, Path: "versions", Breaking: true,

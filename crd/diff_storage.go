@@ -34,9 +34,9 @@ func (c *comparison) storage(old, next *Definition) {
 	}
 }
 
-// unconverted returns the versions that a webhook converted, and none does any more: those that
+// misread returns the versions that a webhook converted, and none does any more: those that
 // objects are stored in, or clients use, and whose schema is not that of the stored version.
-func unconverted(old *stored, next *Definition) (changes []Change) {
+func misread(old *stored, next *Definition) (changes []Change) {
 	after := next.stores()
 	if after == nil || old.strategy() != "Webhook" || next.strategy() != "None" {
 		return nil
@@ -55,6 +55,11 @@ func unconverted(old *stored, next *Definition) (changes []Change) {
 		}
 	}
 	return changes
+}
+
+// unconverted reports whether d has no conversion, and no webhook for one.
+func (d *Definition) unconverted() bool {
+	return d.strategy() == "None" && (d.Spec.Conversion == nil || d.Spec.Conversion.Webhook == nil)
 }
 
 // stores returns the version in which objects are stored; nil if it is missing.

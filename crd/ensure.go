@@ -116,7 +116,7 @@ func (d *Definition) body() ([]byte, error) {
 // removes these.
 func (d *Definition) keepsWebhook(err error) bool {
 	st := (*kube.Status)(nil)
-	return d.strategy() == "None" && (d.Spec.Conversion == nil || d.Spec.Conversion.Webhook == nil) && errors.As(err, &st) && errors.Is(st, kube.ErrInvalid) && st.Details != nil &&
+	return d.unconverted() && errors.As(err, &st) && errors.Is(st, kube.ErrInvalid) && st.Details != nil &&
 		slices.ContainsFunc(st.Details.Causes, func(c kube.StatusCause) bool { return strings.HasPrefix(c.Field, "spec.conversion.webhook") })
 }
 

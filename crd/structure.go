@@ -34,7 +34,7 @@ func (d *Definition) Validate() error {
 	if stored != 1 {
 		c.fail("versions", "%d versions are stored: want one", stored)
 	}
-	if of := d.Spec.Conversion; of != nil && (d.strategy() != "None" && of.Strategy != "Webhook" || (of.Strategy == "Webhook") != (of.Webhook != nil)) {
+	if of := d.Spec.Conversion; !d.unconverted() && (of.Strategy != "Webhook" || of.Webhook == nil) {
 		c.fail("conversion", "want the strategy None, or Webhook with a webhook")
 	}
 	return errors.Join(c.errs...)
