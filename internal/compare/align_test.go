@@ -24,7 +24,7 @@ func TestAlignedOnlyMoves(t *testing.T) {
 		old, now := map[string]any{"l": list(), "x": 1}, map[string]any{"l": list()}
 		got := Align(old, now)
 		Objects(old, got, math.MaxInt, func(d Difference) bool {
-			if d.Order {
+			if d.Order() {
 				return true
 			}
 			t.Fatalf("aligned changed %v to %v", old, got)

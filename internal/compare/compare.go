@@ -33,13 +33,19 @@ type Difference struct {
 	Old, New any
 	Added    bool // there was nothing
 	Removed  bool // there is nothing
-	Order    bool // of the elements of a list: Old and New name them
 }
+
+// Order is the last element of a path if only the order of a list's elements differs: Old and New
+// name them then.
+const Order = "[order]"
+
+// Order reports whether it is the order of a list's elements that differs.
+func (d Difference) Order() bool { return d.Path != nil && d.Path.Element == Order }
 
 // Objects calls found for each place in which old and now differ, in the order of the
 // names of members, until found returns false. The elements of lists are matched by what
 // identifies them; that they stand in another order is one more difference, of the element
-// [order]. Other lists are compared as the lines of texts are: between equal elements, others
+// [Order]. Other lists are compared as the lines of texts are: between equal elements, others
 // were changed, removed (with the index in old) or added. Values more than depth levels below
 // the root differ as a whole.
 func Objects(old, now any, depth int, found func(Difference) bool) {
@@ -119,7 +125,7 @@ func (c *comparison) lists(at *Path, level int, old, now []any) bool {
 		}
 	}
 	return slices.Equal(first, then) ||
-		c.found(Difference{Path: &Path{Up: at, Element: "[order]"}, Old: names(old, keys), New: names(now, keys), Order: true})
+		c.found(Difference{Path: &Path{Up: at, Element: Order}, Old: names(old, keys), New: names(now, keys)})
 }
 
 // between compares what follows old[i] and now[j], by the order.

@@ -56,18 +56,15 @@ func identity(e any, keys []string) string {
 
 // names returns the elements of a list as "a, b", or "port=80,protocol=TCP, port=...".
 func names(list []any, keys []string) string {
-	var b strings.Builder
-	for i, e := range list {
-		id := identity(e, keys)
+	var all []string
+	for _, e := range list {
+		id := strings.Trim(identity(e, keys), "[]")
 		if len(keys) == 1 {
-			id = strings.TrimPrefix(id, "["+keys[0]+"=")
+			id = strings.TrimPrefix(id, keys[0]+"=")
 		}
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(strings.Trim(id, "[]"))
+		all = append(all, id)
 	}
-	return b.String()
+	return strings.Join(all, ", ")
 }
 
 func byKey(list []any, keys []string) map[string]any {

@@ -23,7 +23,7 @@ func differences(old, now any) []difference {
 	}
 	var list []difference
 	compare.Objects(old, now, math.MaxInt, func(d compare.Difference) bool {
-		if d.Order {
+		if d.Order() {
 			return true
 		}
 		list = append(list, difference{path: pathOf(d.Path), old: d.Old, new: d.New, added: d.Added, removed: d.Removed})

@@ -563,7 +563,7 @@ function streams() {
 	link.on("status", st => {
 		const was = status.state;
 		status = st;
-		// What was read before the stream begins may lack what changes until then: it is read again.
+		// A reading that has not ended began before the stream, and may lack what changed until then.
 		if (st.state === "live" && was !== "live") { if (!types.size) load(); if (was === "lost") say("connected again"); }
 		if (st.state === "lost" && was === "live") setTimeout(drawBanner, 1600);
 		drawBanner();

@@ -118,7 +118,7 @@ export class List {
 		this.columns = cols;
 		const least = c => Math.max(64, c.name.length * 8 + 40, c.main ? 96 : 0);
 		if (before !== cols.map(c => c.cell).join()) this.widths = cols.map(least);
-		const number = cols.map(c => c.cell >= 0 && this.rows.size > 0 && [...this.rows.values()].every(r => /^-?\d+( \(.*\))?$/.test(r.cells[c.cell] ?? "")));
+		const rows = [...this.rows.values()], number = cols.map(c => c.cell >= 0 && rows.length > 0 && rows.every(r => /^-?\d+( \(.*\))?$/.test(r.cells[c.cell] ?? "")));
 		cols.forEach((c, i) => { c.right = number[i] || c.last; });
 		this.cols = cols.map(() => h("col"));
 		this.body = h("tbody", { role: "rowgroup" });

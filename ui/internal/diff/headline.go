@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/listwatch/listwatch/internal/compare"
 )
 
 // Rest is between what Summary says in a few words and the names of what else changed.
@@ -36,7 +38,7 @@ func Summary(changes []Change) string {
 		if element := strings.LastIndexByte(at, '['); element >= 0 {
 			at = at[strings.LastIndexByte(at[:element], '.')+1:] // which one is part of the name
 		}
-		if at += became(c); strings.HasSuffix(c.Path, "[order]") {
+		if at += became(c); strings.HasSuffix(c.Path, compare.Order) {
 			orders = append(orders, at)
 		} else {
 			rest = append(rest, at)
@@ -54,7 +56,7 @@ func Summary(changes []Change) string {
 
 // sameImage says whether two containers got the same image in place of the same one.
 func sameImage(a, b Change) bool {
-	return strings.HasSuffix(a.Path, ".image") && strings.HasSuffix(b.Path, ".image") && a.Old != nil && a.New != nil && b.Old != nil && b.New != nil && *a.Old == *b.Old && *a.New == *b.New
+	return strings.HasSuffix(a.Path, ".image") && strings.HasSuffix(b.Path, ".image") && a.Old != nil && a.New != nil && arrow(a) == arrow(b)
 }
 
 // image is the part of a reference to an image that tells it from others.

@@ -64,7 +64,7 @@ func rank(steps []*compare.Path) int {
 		second = steps[1].Member
 	}
 	switch {
-	case steps[len(steps)-1].Element == "[order]" && (top == "metadata" || top == "status"):
+	case steps[len(steps)-1].Element == compare.Order && (top == "metadata" || top == "status"):
 		return rankWrite // nobody reads these in their order
 	case top == "metadata" && second == "deletionTimestamp":
 		return rankMain
