@@ -169,13 +169,21 @@ func TestInitMakesTheTables(t *testing.T) {
 	}
 }
 
-// plant changes the database by hand.
-func (s *stage) plant(statements ...string) {
+// open opens the database beside the program. It waits for locks, as a reader must: after a
+// kill, the next process to open the file holds it while it recovers the write-ahead log.
+func (s *stage) open() *sql.DB {
 	s.t.Helper()
-	db, err := sql.Open("sqlite", s.db)
+	db, err := sql.Open("sqlite", s.db+"?_pragma=busy_timeout(10000)")
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	return db
+}
+
+// plant changes the database by hand.
+func (s *stage) plant(statements ...string) {
+	s.t.Helper()
+	db := s.open()
 	defer db.Close()
 	for _, text := range statements {
 		if _, err := db.Exec(text); err != nil {
@@ -186,10 +194,7 @@ func (s *stage) plant(statements ...string) {
 
 func (s *stage) query(text string) (all []string) {
 	s.t.Helper()
-	db, err := sql.Open("sqlite", s.db)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	db := s.open()
 	defer db.Close()
 	rows, err := db.Query(text)
 	if err != nil {
