@@ -94,7 +94,7 @@ func (v *viewer) leave(st *stream) {
 	}
 }
 
-// begin reports whether the stream continues where another one ended.
+// begin says whether the stream continues where another one ended, and, if it cannot, why.
 func (st *stream) begin(id string) {
 	pos, totals := st.totals()
 	hello := map[string]any{"epoch": st.u.log.epoch, "pos": pos, "now": now(), "resumed": false, "totals": totals}
@@ -117,12 +117,10 @@ func (st *stream) begin(id string) {
 			delete(hello, "totals")
 		}
 	}
-	if why != "" {
-		hello["why"] = why
-		st.event("reset", st.last, hello)
-		return
-	}
 	st.event("hello", st.last, hello)
+	if why != "" {
+		st.event("reset", st.last, map[string]any{"epoch": st.u.log.epoch, "pos": pos, "now": hello["now"], "why": why, "totals": totals})
+	}
 }
 
 // event appends one to the buffer; with a position where all changes up to it are reported.

@@ -53,3 +53,35 @@ func TestSleepingTabCatchesUp(t *testing.T) {
 	}
 	p.sound()
 }
+
+// TestSleepingActivityCatchesUp: what changed while nobody looked is in Activity afterwards, and
+// where it is more than the page reads at once, no hole is left.
+func TestSleepingActivityCatchesUp(t *testing.T) {
+	w := start(t)
+	p := open(t, "about:blank", look{})
+	p.run(chromedp.ActionFunc(func(ctx context.Context) error {
+		_, err := cdp.AddScriptToEvaluateOnNewDocument(sleepy).Do(ctx)
+		return err
+	}), chromedp.Navigate(w.web.URL+"/#token="+w.ui.Token()+"&type=activity"))
+	p.shows("#pulse", "live")
+	w.pod("early", "Pending", 0)
+	p.shows("#rows", "shop/early")
+	made := 1
+	for _, pods := range []int{3, 150} {
+		subscribed := w.subscribed.Load()
+		p.js("setHidden(true), 1", nil)
+		w.until("the page asks for nothing", func() bool { return w.subscribed.Load() > subscribed })
+		for i := range pods {
+			w.pod(fmt.Sprint("web-", pods, "-", i), "Pending", 0)
+		}
+		made += pods
+		p.until(fmt.Sprintf(changesOf+" === %d", "pods", made))
+		p.js("setHidden(false), 1", nil)
+		p.shows("#rows", fmt.Sprint("shop/web-", pods, "-", pods-1))
+		p.until(fmt.Sprintf("document.querySelectorAll('#rows tr.change').length === %d", min(made, 100)))
+	}
+	p.click("#rows .sheet button")
+	p.shows("#rows", "shop/early")
+	p.until(fmt.Sprintf("document.querySelectorAll('#rows tr.change').length === %d", made))
+	p.sound()
+}

@@ -132,6 +132,32 @@ func TestLateChanges(t *testing.T) {
 	p.sound()
 }
 
+// TestChangesBeforeTheStreamHasThem: what changed after the page has read the changes, and
+// before the stream had those of its filter, is read then.
+func TestChangesBeforeTheStreamHasThem(t *testing.T) {
+	s := stateOf("live", "", nil)
+	change := func(pos int, what string) object {
+		return object{"pos": pos, "at": time.Now().UnixMilli(), "type": "pods", "op": "MODIFIED", "ns": "shop", "name": "web", "what": what}
+	}
+	s.answers["changes"] = func(r *http.Request) any {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if text := r.FormValue("text"); s.follows == text {
+			return object{"more": true, "changes": array{change(9, "late "+text), change(8, "next")}}
+		}
+		return object{"changes": array{change(3, "early")}}
+	}
+	s.follows = "-"
+	p := open(t, s.serve(t)+"&type=activity", look{})
+	p.shows("#rows", "late")
+	p.shows("#rows", "next")
+	p.without("#rows", "early") // there may be others between
+	p.shows("#rows", "Earlier changes")
+	p.js("location.hash += '&filter=web', 1", nil)
+	p.shows("#rows", "late web")
+	p.sound()
+}
+
 // TestLogOfAnotherPod is shown where the log of one was open.
 func TestLogOfAnotherPod(t *testing.T) {
 	s := stateOf("live", "", nil)

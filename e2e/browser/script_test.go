@@ -20,6 +20,7 @@ type script struct {
 	answers map[string]any  // path: what GET and POST answer; a refusal answers an error, a func decides
 	windows map[string]any  // type: the window, without its id
 	wanted  map[string]bool // "CLIENT ID" of windows that were sent
+	follows string          // the text of the activity that is subscribed to; "-" = none
 	streams map[string]chan string
 }
 
@@ -80,8 +81,9 @@ func (s *script) queue(client string) chan string {
 
 func (s *script) subscribe(w http.ResponseWriter, r *http.Request) {
 	var sub struct {
-		Client  string
-		Windows []struct{ ID, Type string }
+		Client   string
+		Windows  []struct{ ID, Type string }
+		Activity *struct{ Text string }
 	}
 	if err := json.NewDecoder(r.Body).Decode(&sub); err != nil {
 		answer(w, refusal{400, "invalid", err.Error()})
@@ -89,6 +91,10 @@ func (s *script) subscribe(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.follows = "-"
+	if sub.Activity != nil {
+		s.follows = sub.Activity.Text
+	}
 	for _, win := range sub.Windows {
 		if id := sub.Client + " " + win.ID; !s.wanted[id] {
 			s.wanted[id] = true

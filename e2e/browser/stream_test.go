@@ -58,6 +58,31 @@ func TestConnectionIsLost(t *testing.T) {
 	p.sound()
 }
 
+// TestStreamThatDoesNotResume: listwatch has forgotten what the page was told. The page says so,
+// is live again, and has what happened meanwhile.
+func TestStreamThatDoesNotResume(t *testing.T) {
+	for _, view := range []string{"type=pods", "type=activity"} {
+		w := start(t)
+		w.pod("web", "Pending", 0)
+		p := w.open(view, look{})
+		p.shows("#pulse", "live")
+		w.pod("web", "Pending", 1)
+		p.shows("#rows", "web")
+		w.refuse.Store(true)
+		w.cut()
+		p.shows("#banner", "Not connected")
+		w.pod("web", "Failed", 0)
+		w.forget.Store(true)
+		w.refuse.Store(false)
+		p.shows("#banner", "Started again")
+		p.shows("#pulse", "live")
+		p.shows("#rows", "Failed")
+		w.pod("db", "Running", 0)
+		p.shows("#rows", "db")
+		p.sound()
+	}
+}
+
 // TestTypeIsStale: the apiserver dies and comes back.
 func TestTypeIsStale(t *testing.T) {
 	w := start(t)

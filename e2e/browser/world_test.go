@@ -30,6 +30,7 @@ type world struct {
 
 	subscribed atomic.Int32 // subscriptions that were answered
 	refuse     atomic.Bool  // requests of browsers
+	forget     atomic.Bool  // what a browser says that it has
 	play       sync.Once
 }
 
@@ -63,6 +64,9 @@ func show(t *testing.T, o ui.Options) *world {
 			w.streams.Add(1)
 			if r.Header.Get("Last-Event-ID") != "" {
 				w.resumed.Add(1)
+			}
+			if w.forget.Load() && r.Header.Get("Last-Event-ID") != "" {
+				r.Header.Set("Last-Event-ID", "another.1")
 			}
 		}
 		w.ui.ServeHTTP(rw, r)

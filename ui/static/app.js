@@ -574,6 +574,8 @@ function streams() {
 		totals = d.totals || {};
 		announced = { cls: "reset", title: "Started again", text: { epoch: "listwatch was started again: counts and history begin here.", log: "The page was away for longer than the log reaches back: counts begin again, rows are current.", id: "The position was not known: counts begin again, rows are current." }[d.why] || "" };
 		load();
+		changes.id = "";
+		if (changes.on) changes.show();
 		if (view.object) { object.id = ""; object.show(view.object, view.tab, view.at, view.pos, view.diff); }
 	});
 	link.on("loss", d => { announced = { cls: "reset", title: "Changes are missing", text: `The stream went from position ${d.from} to ${d.to}. Reload the page.` }; drawBanner(); });
@@ -605,6 +607,7 @@ function streams() {
 	link.on("rows", d => { if (d.id === "w" + sequence) { list.change(d); drawHead(); drawNotes(); } });
 	link.on("object", d => { if (view.object && d.id === objectWindow()) object.changed(d.state); });
 	link.on("activity", d => changes.add(d));
+	link.on("following", () => changes.reread());
 	link.on("ping", d => { offset = d.now - Date.now(); });
 	link.on("refused", d => {
 		if (d.status === 400 && view.filter) { refusedFilter = { filter: view.filter, error: d.error }; drawMode(); say(d.error); if (!list.win || list.win.at) { list.win = null; list.message(sheet("error", "This filter cannot be used", [d.error], button("Clear the filter", actions.clear))); } }

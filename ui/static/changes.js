@@ -48,12 +48,13 @@ export class Changes {
 		try {
 			const d = await get("api/changes", { at: past ? Math.round(this.hooks.now()) : "", before, limit: 100, ns: (v.ns || []).join(","), text: v.filter }, stop.signal);
 			if (stop.signal.aborted) return;
-			const known = new Set(this.rows.map(c => c.pos));
+			const known = new Set(this.rows.map(c => c.pos)), oldest = Math.min(...d.changes.map(c => c.pos));
+			if (!before && d.more && !d.changes.some(c => known.has(c.pos))) this.rows = this.rows.filter(c => c.pos > oldest); // there may be others between the older rows and these
+			if (before || !this.rows.some(c => c.pos < oldest)) this.more = d.more;
 			this.rows.push(...d.changes.filter(c => !known.has(c.pos)));
 			if (!before) this.gaps = d.gaps || [];
 			if (v.at && !before) this.rows.push(...this.gaps.filter(g => g.type !== LEASES || this.lease()).map((g, i) => ({ ...g, op: "GAP", at: v.at, pos: -1 - i }))); // that the moment is in
 			this.rows.sort(later);
-			this.more = d.more;
 			this.failed = "";
 			this.loaded = true;
 		} catch (e) {
@@ -62,6 +63,10 @@ export class Changes {
 		}
 		this.draw();
 	}
+
+	// reread gets the newest changes once the stream has all that follow: those that came after the
+	// page had read them, and before the stream had them, are in neither otherwise.
+	reread() { if (this.on && !this.hooks.view().at) this.load(0); }
 
 	// add takes an event "activity".
 	add(d) {

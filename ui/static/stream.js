@@ -35,6 +35,7 @@ export class Stream {
 		this.pos = 0;             // the changes up to it are counted
 		this.totals = {};         // type: [added, modified, deleted]
 		this.wanted = null;       // the subscription
+		this.followed = "";       // the changes that the stream has, of those that are wanted
 		this.running = false;
 		this.turn = 0;            // a loop of another turn is over
 		this.status = { state: "connecting", since: Date.now(), error: "" };
@@ -108,7 +109,10 @@ export class Stream {
 		try {
 			do {
 				this.postAgain = false;
+				const { activity } = this.wanted, follows = JSON.stringify(activity);
 				await request(this.key, "api/subscribe", { method: "POST", body: JSON.stringify({ client: this.client, ...this.wanted }) });
+				if (activity && follows !== this.followed) this.emit("following");
+				this.followed = follows;
 			} while (this.postAgain);
 		} catch (e) {
 			// Without a connection the next hello posts again.
@@ -157,6 +161,7 @@ export class Stream {
 		switch (name) {
 			case "hello":
 				this.delay = 0;
+				this.followed = "";
 				if (!data.resumed) this.restart(data);
 				this.set("live");
 				this.post();
