@@ -610,11 +610,22 @@ function streams() {
 	link.on("following", () => changes.reread());
 	link.on("ping", d => { offset = d.now - Date.now(); });
 	link.on("refused", d => {
-		if (d.status === 400 && view.filter) { refusedFilter = { filter: view.filter, error: d.error }; drawMode(); say(d.error); if (!list.win || list.win.at) { list.win = null; list.message(sheet("error", "This filter cannot be used", [d.error], button("Clear the filter", actions.clear))); } }
-		else { announced = { cls: "error", title: "Not shown", text: d.error }; drawBanner(); }
+		if (d.status === 400 && view.filter) return refuse(d.error);
+		announced = { cls: "error", title: "Not shown", text: d.error };
+		drawBanner();
 	});
 	link.on("end", () => drawBanner());
 	link.on("unauthorized", d => { link.forget(); login(d.error); });
+}
+
+// refuse says that the server does not take the filter. Rows of the one before stay, those of a moment do not.
+function refuse(error) {
+	refusedFilter = { filter: view.filter, error };
+	drawMode();
+	say(error);
+	if (list.win && !list.win.at) return;
+	list.win = null;
+	list.message(sheet("error", "This filter cannot be used", [error], button("Clear the filter", actions.clear)));
 }
 
 // reread follows a recording that is still being read.
