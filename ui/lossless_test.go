@@ -77,9 +77,11 @@ func lossless(w *world, r *rand.Rand) {
 			write(150+r.IntN(150), 0) // more than the log keeps, now and then
 		}
 		last, sum = s.lastID, s.count
+		if len(s.seen) > 0 && s.seen[0].name != "hello" {
+			w.Errorf("a stream begins with %s, want hello", s.seen[0].name)
+		}
 		for _, e := range s.seen {
-			switch {
-			case e.name == "reset":
+			if e.name == "reset" {
 				resets++
 			}
 		}
