@@ -38,7 +38,8 @@ func (p *permanent) Unwrap() error { return p.err }
 
 func isPermanent(err error) bool {
 	var p *permanent
-	return errors.As(err, &p)
+	var panicked *PanicError // what it was called with is no answer
+	return errors.As(err, &p) && !errors.As(err, &panicked)
 }
 
 // PanicError is the error of a run that panicked, or ended its goroutine by

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -138,9 +139,7 @@ func (c *Controller[K]) settle(ctx context.Context, run Run[K]) {
 		}
 		failures = run.Attempt + 1
 		again.RateLimited, again.Cause = true, Cause{Input: "error"}
-		if st := (*kube.Status)(nil); errors.As(err, &st) {
-			again.After = min(st.RetryAfter, maxRetryAfter)
-		}
+		again.After = min(retryAfter(err), maxRetryAfter)
 		c.queue.AddWith(k, again)
 	case run.Result.RequeueAfter > 0:
 		c.queue.Forget(k)
@@ -152,6 +151,32 @@ func (c *Controller[K]) settle(ctx context.Context, run Run[K]) {
 	default:
 		c.queue.Forget(k)
 	}
+}
+
+// retryAfter returns the longest pause that a server requests by an error.
+func retryAfter(err error) (longest time.Duration) {
+	switch e := err.(type) {
+	case nil:
+		return 0
+	case *kube.Status:
+		return e.RetryAfter
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			longest = max(longest, retryAfter(one))
+		}
+		return longest
+	}
+	return retryAfter(errors.Unwrap(err))
+}
+
+// onlyConflicts reports whether an error says that somebody else has written, and nothing else.
+func onlyConflicts(err error) bool {
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		if many, ok := e.(interface{ Unwrap() []error }); ok {
+			return !slices.ContainsFunc(many.Unwrap(), func(one error) bool { return !onlyConflicts(one) })
+		}
+	}
+	return errors.Is(err, kube.ErrConflict)
 }
 
 // guard calls f, a hook of the program. A panic of it is logged and counted like one of
@@ -172,7 +197,7 @@ const usual = 5
 
 func (c *Controller[K]) logFailure(run Run[K]) {
 	level := slog.LevelWarn
-	if errors.Is(run.Err, kube.ErrConflict) && run.Attempt < usual && !isPermanent(run.Err) {
+	if onlyConflicts(run.Err) && run.Attempt < usual && !isPermanent(run.Err) {
 		level = slog.LevelDebug // somebody else has written; the retry sees that
 	}
 	attrs := []any{"key", fmt.Sprint(run.Key), "attempt", run.Attempt, "cause", run.Cause.Input, "rev", run.Cause.Revision, "err", run.Err}

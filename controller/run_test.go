@@ -75,6 +75,63 @@ func TestConflictsThatStayAreLogged(t *testing.T) {
 	})
 }
 
+// A conflict that is joined with another failure does not hide it, nor what a server requests.
+func TestErrorsThatAreJoined(t *testing.T) {
+	throttled := &kube.Status{Code: 429, RetryAfter: 40 * time.Second}
+	gone := &kube.Status{Code: 404, Reason: "NotFound"}
+	for _, c := range []struct {
+		err      error
+		after    time.Duration
+		warnings int
+	}{
+		{errors.Join(throttled, gone), 40 * time.Second, 1},
+		{errors.Join(gone, throttled), 40 * time.Second, 1},
+		{fmt.Errorf("children: %w", errors.Join(kube.ErrConflict, fmt.Errorf("write: %w", throttled))), 40 * time.Second, 1},
+		{errors.Join(kube.ErrConflict, errors.New("db down")), 0, 1},
+		{errors.Join(kube.ErrConflict, fmt.Errorf("update: %w", kube.ErrConflict)), 0, 0},
+		{fmt.Errorf("update: %w", kube.ErrConflict), 0, 0},
+	} {
+		run(t, func(t *testing.T, w *world) {
+			w.put("x", "1")
+			var lines strings.Builder
+			var at []time.Time
+			ctl := controller.New("maps", func(context.Context, kube.Key) (controller.Result, error) {
+				if at = append(at, time.Now()); len(at) > 1 {
+					return controller.Result{}, nil
+				}
+				return controller.Result{}, c.err
+			}, controller.Options[kube.Key]{Logger: slog.New(slog.NewTextHandler(&lines, nil))})
+			controller.For(ctl, w.maps)
+			stop := w.run(t, ctl)
+			<-time.After(time.Hour)
+			_ = stop()
+			if n := strings.Count(lines.String(), "level=WARN"); len(at) != 2 || at[1].Sub(at[0]) < c.after || n != c.warnings {
+				t.Errorf("%v: runs at %v, %d warnings, want one after %v and %d", c.err, at, n, c.after, c.warnings)
+			}
+		})
+	}
+}
+
+// What a Func panics with does not say whether it is retried.
+func TestPanicWithAPermanentError(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		w.put("x", "1")
+		runs := 0
+		c := controller.New("maps", func(context.Context, kube.Key) (controller.Result, error) {
+			if runs++; runs == 1 {
+				panic(controller.Permanent(errors.New("broken")))
+			}
+			return controller.Result{}, nil
+		}, controller.Options[kube.Key]{})
+		controller.For(c, w.maps)
+		stop := w.run(t, c)
+		<-time.After(time.Minute)
+		if _ = stop(); runs != 2 {
+			t.Errorf("%d runs, want 2", runs)
+		}
+	})
+}
+
 // A function that ends its goroutine, as t.FailNow does, fails like one that
 // panics: the key is retried, and the controller keeps all its workers.
 func TestControllerSurvivesGoexit(t *testing.T) {

@@ -72,6 +72,8 @@ type Manager struct {
 	o   Options
 	log *slog.Logger
 
+	program context.Context // that of Run, which a part may have too; set before parts begin
+
 	mu       sync.Mutex
 	running  bool
 	leading  bool

@@ -119,8 +119,8 @@ func (m *Manager) Remove(ctx context.Context, r Runner) error {
 	return nil
 }
 
-// same reports whether a and b are one runner.
-func same(a, b Runner) bool {
+// same reports whether a and b are one runner, or one error.
+func same(a, b any) bool {
 	return b != nil && reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.ValueOf(a).Comparable() && a == b
 }
 
@@ -129,12 +129,17 @@ func same(a, b Runner) bool {
 func (m *Manager) begin(ctx, all context.Context, s *stage, stop context.CancelCauseFunc, running *sync.WaitGroup) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s.start = func(p *part) {
+	start := func(p *part) {
 		p.started = true
 		running.Go(func() { m.run(ctx, all, p, stop) })
 	}
+	s.start = func(p *part) {
+		if all.Err() == nil {
+			start(p)
+		}
+	}
 	for _, p := range s.parts {
-		s.start(p)
+		start(p)
 	}
 	running.Go(func() { // as long as parts can be added
 		<-ctx.Done()

@@ -3,6 +3,7 @@ package manager_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -59,7 +60,12 @@ func TestManagerAddsAndRemovesPartsWhileItRuns(t *testing.T) {
 		}
 		m.AddLed(&part{w: w, name: "third", stop: time.Second})
 		wantNotes(t, w, "third begins")
-		if err := stop(); err != nil {
+		stopped := make(chan error, 1)
+		go func() { stopped <- stop() }()
+		<-time.After(time.Second / 2)
+		m.Add(&part{w: w, name: "while it stops"})
+		m.AddLed(&part{w: w, name: "while it stops"})
+		if err := <-stopped; err != nil {
 			t.Errorf("Run: %v", err)
 		}
 		wantNotes(t, w, "third ends", "lease released", "early ends")
@@ -147,3 +153,50 @@ func TestManagerEndsWithAPartThatWasAdded(t *testing.T) {
 		w.notes()
 	})
 }
+
+// TestManagerErrorsThatAreJoined: a part that joins a failure of its own to the reason why it ended
+// has failed. A reason with more than one error in its text has not.
+func TestManagerErrorsThatAreJoined(t *testing.T) {
+	lost := errors.New("the last records could not be written")
+	for _, c := range []struct {
+		name   string
+		end    func(context.Context) error
+		failed bool
+	}{
+		{"alone", func(ctx context.Context) error { return lost }, true},
+		{"joined", func(ctx context.Context) error { return errors.Join(ctx.Err(), lost) }, true},
+		{"wrapped", func(ctx context.Context) error { return fmt.Errorf("flush: %w", errors.Join(lost, context.Cause(ctx))) }, true},
+		{"joined twice", func(ctx context.Context) error { return errors.Join(ctx.Err(), context.Cause(ctx)) }, false},
+		{"the reason and more", func(ctx context.Context) error { return fmt.Errorf("not synced: %w: %w", context.Cause(ctx), lost) }, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m := manager.New(manager.Options{})
+			p := runner(func(ctx context.Context) error { <-ctx.Done(); return c.end(ctx) })
+			m.Add(&p)
+			stop := start(t, m)
+			if err := stop(); errors.Is(err, lost) != c.failed || err == nil == c.failed {
+				t.Errorf("%s: Run: %v", c.name, err)
+			}
+			m = manager.New(manager.Options{})
+			m.Add(&p)
+			stop = start(t, m)
+			if err := m.Remove(t.Context(), &p); errors.Is(err, lost) != c.failed || err == nil == c.failed {
+				t.Errorf("%s: Remove: %v", c.name, err)
+			}
+			// Where the cause is such an error, the part that ends with it has not failed.
+			ctx, cancel := context.WithCancelCause(t.Context())
+			cancel(errors.Join(lost, errors.New("more")))
+			m = manager.New(manager.Options{})
+			q := runner(func(ctx context.Context) error { return fmt.Errorf("ended: %w", context.Cause(ctx)) })
+			m.Add(&q)
+			if err := m.Run(ctx); err != nil {
+				t.Errorf("%s: Run with such a cause: %v", c.name, err)
+			}
+			_ = stop()
+		})
+	}
+}
+
+type runner func(context.Context) error
+
+func (r runner) Run(ctx context.Context) error { return r(ctx) }

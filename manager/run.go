@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,7 +28,7 @@ func (m *Manager) Run(ctx context.Context) error {
 		m.mu.Unlock()
 		return errors.New("manager: Run was called before")
 	}
-	m.running = true
+	m.running, m.program = true, ctx
 	m.mu.Unlock()
 	if err := m.checkNames(); err != nil {
 		return err
@@ -158,7 +160,8 @@ func (m *Manager) run(ctx, all context.Context, p *part, stop context.CancelCaus
 	defer end()
 	named, err := false, errors.New("it panicked or called runtime.Goexit") // unless it returns
 	defer func() {
-		if endedWith(ctx, err) || endedWith(all, err) {
+		// The program's ends before those that are made of it.
+		if endedWith(ctx, err) || endedWith(all, err) || endedWith(m.program, err) {
 			return
 		}
 		if err == nil {
@@ -192,10 +195,29 @@ func (m *Manager) run(ctx, all context.Context, p *part, stop context.CancelCaus
 	named = named && err != nil
 }
 
-// endedWith reports whether err is that of a part that ended because ctx did.
+// endedWith reports whether err is that of a part that ended because ctx did. Of errors that
+// errors.Join joined, each must be one.
 func endedWith(ctx context.Context, err error) bool {
-	return ctx.Err() != nil && (err == nil || errors.Is(err, context.Cause(ctx)) || errors.Is(err, ctx.Err()))
+	cause := context.Cause(ctx)
+	switch {
+	case cause == nil:
+		return false
+	case err == nil:
+		return true
+	case !errors.Is(err, cause) && !errors.Is(err, ctx.Err()):
+		return false
+	}
+	for e := err; e != nil && !same(e, cause); e = errors.Unwrap(e) {
+		if reflect.TypeOf(e) == joined {
+			return !slices.ContainsFunc(e.(interface{ Unwrap() []error }).Unwrap(), func(one error) bool { return !endedWith(ctx, one) })
+		}
+	}
+	return true
 }
+
+// joined is the type of what errors.Join returns: fmt.Errorf with more than one %w has another
+// one, and says more of one error.
+var joined = reflect.TypeOf(errors.Join(errRemoved))
 
 var errRemoved = errors.New("the part was removed")
 
