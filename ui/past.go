@@ -146,9 +146,12 @@ func (v *view) rewind() wireWindow {
 	v.matched = len(v.rows)
 	w := v.full()
 	w.Total, w.At = total, at
-	w.Approximate = k.since == 0 || at < max(k.since, k.u.history.Since())
+	w.Approximate = k.unknown(at)
 	return w
 }
+
+// unknown reports whether nobody knows which objects there were at a time. Holds k.mu.
+func (k *kind) unknown(at int64) bool { return k.since == 0 || at < max(k.since, k.u.history.Since()) }
 
 // postMoment opens a moment as a cluster.
 func (u *UI) postMoment(s *session, r *http.Request) (any, error) {
@@ -159,15 +162,17 @@ func (u *UI) postMoment(s *session, r *http.Request) (any, error) {
 	if err := body(r, &in); err != nil {
 		return nil, err
 	}
-	if in.At == 0 {
-		in.At = u.now()
-	}
-	var objects, namespaced []Object // namespaced ones are created after the others
+	in.At = cmp.Or(in.At, u.now())
+	var objects []Object
 	size := 0
 	for _, k := range u.types() {
 		k.mu.Lock()
-		items, res := k.at(in.At), k.res.Resource
+		items, res, unknown := k.at(in.At), k.res.Resource, k.unknown(in.At)
 		k.mu.Unlock()
+		if unknown {
+			continue
+		}
+		objects = append(objects, Object{Resource: res})
 		for _, i := range items {
 			text, err := u.history.JSON(&i.past, i.pos)
 			if err != nil {
@@ -176,14 +181,10 @@ func (u *UI) postMoment(s *session, r *http.Request) (any, error) {
 			if size += len(text); size > maxMoment {
 				return nil, &refusal{http.StatusRequestEntityTooLarge, "large", "this moment has more than " + megabytes(maxMoment) + " of objects"}
 			}
-			if res.Namespaced {
-				namespaced = append(namespaced, Object{res, []byte(text)})
-			} else {
-				objects = append(objects, Object{res, []byte(text)})
-			}
+			objects = append(objects, Object{res, []byte(text)})
 		}
 	}
-	return u.o.OpenMoment(r.Context(), time.UnixMilli(in.At), append(objects, namespaced...))
+	return u.o.OpenMoment(r.Context(), time.UnixMilli(in.At), objects)
 }
 
 // maxMoment limits the objects of a moment that is opened, in bytes.

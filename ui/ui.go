@@ -80,7 +80,8 @@ type Options struct {
 	Audiences   []string
 
 	// OpenMoment, if set, starts a fake server with the objects of a time, and returns its
-	// address. Set it only for a page that nobody but its own user can reach.
+	// address. Of a type that is not among them it must not say that there are none: they are not
+	// known. Set OpenMoment only for a page that nobody but its own user can reach.
 	OpenMoment func(ctx context.Context, at time.Time, objects []Object) (Moment, error)
 }
 
@@ -94,7 +95,7 @@ type Recorded struct {
 // Object is one object of a Moment.
 type Object struct {
 	Resource kube.Resource
-	JSON     []byte
+	JSON     []byte // nil = the type, whose objects are known
 }
 
 // Limits limit the memory of a UI and the files in Options.History. Sizes are in bytes; 0 =
@@ -112,6 +113,7 @@ type Moment struct {
 	Kubeconfig string   `json:"kubeconfig,omitempty"`
 	File       string   `json:"file,omitempty"`
 	Commands   []string `json:"commands,omitempty"`
+	Unknown    []string `json:"unknown,omitempty"` // types that the server refuses
 }
 
 // UI is the live page of one cluster. It is an http.Handler for the path where it is

@@ -442,7 +442,8 @@ async function openMoment() {
 	dialog("Open this moment as a cluster", h("p", { class: "quiet" }, "A server with the state of this moment is started."));
 	try {
 		const m = await link.post("api/moment", { at });
-		dialog("This moment as a cluster", h("p", {}, `A server with the state of ${clock(at)} listens on ${m.server}. It ends with listwatch.`), (m.commands || []).map(c => command(c)), m.file ? command("export KUBECONFIG=" + m.file) : null);
+		dialog("This moment as a cluster", h("p", {}, `A server with the state of ${clock(at)} listens on ${m.server}. It ends with listwatch.`),
+			m.unknown ? h("p", { class: "note" }, `It refuses ${plural(m.unknown.length, "type")} of which nothing is known at this moment: ${m.unknown.slice(0, 8).join(", ")}${m.unknown.length > 8 ? ` and ${number(m.unknown.length - 8)} more` : ""}.`) : null, (m.commands || []).map(c => command(c)), m.file ? command("export KUBECONFIG=" + m.file) : null);
 	} catch (e) { dialog("This moment cannot be opened", h("p", { dir: "auto" }, e.message)); }
 }
 

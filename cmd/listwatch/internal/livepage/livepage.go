@@ -11,10 +11,13 @@ import (
 	"net/http"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/past"
 	"github.com/listwatch/listwatch/codec"
@@ -128,16 +131,47 @@ func openMoment(ctx context.Context) func(context.Context, time.Time, []ui.Objec
 		if open == maxMoments {
 			return ui.Moment{}, fmt.Errorf("%d moments are open: stop this program and start it again", open)
 		}
-		list := make([]past.Object, len(objects))
+		list, known := make([]past.Object, len(objects)), map[string]bool{}
 		for i, o := range objects {
 			list[i] = past.Object(o)
+			known[o.Resource.GroupResource()] = true
 		}
 		srv, err := past.Serve(list, nil, at, false)
 		if err != nil {
 			return ui.Moment{}, err
 		}
+		unknown, err := refuseOthers(ctx, srv, known)
+		if err != nil {
+			srv.Close()
+			return ui.Moment{}, err
+		}
 		open++
 		context.AfterFunc(ctx, srv.Close)
-		return ui.Moment{Server: srv.URL, Kubeconfig: string(srv.Kubeconfig()), Commands: []string{"kubectl -s " + srv.URL + " get pods -A", "listwatch watch pods -A -s " + srv.URL}}, nil
+		return ui.Moment{Server: srv.URL, Kubeconfig: string(srv.Kubeconfig()), Unknown: unknown,
+			Commands: []string{"kubectl -s " + srv.URL + " get pods -A", "listwatch watch pods -A -s " + srv.URL}}, nil
 	}
+}
+
+// refuseOthers lets srv refuse the types that are not known, which it would say have no objects,
+// and returns their names.
+func refuseOthers(ctx context.Context, srv *apitest.Server, known map[string]bool) (names []string, err error) {
+	c, err := client.New(client.Config{Server: srv.URL})
+	if err != nil {
+		return nil, err
+	}
+	defer c.CloseIdleConnections()
+	api, err := discovery.Fetch(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	for r := range api.All() {
+		name := r.GroupResource()
+		if known[name] || slices.Contains(names, name) {
+			continue
+		}
+		names = append(names, name)
+		srv.On(apitest.Match{Resource: name}, faults.Answer(&kube.Status{Code: http.StatusServiceUnavailable, Reason: "ServiceUnavailable",
+			Message: "the " + name + " of this moment are not known: they were not watched then, or the history does not reach back so far"}))
+	}
+	return names, nil
 }

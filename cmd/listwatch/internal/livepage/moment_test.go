@@ -1,0 +1,41 @@
+package livepage
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/ui"
+)
+
+// TestMomentRefusesWhatIsNotKnown: a server of a moment does not say that there was nothing of a
+// type that nobody watched.
+func TestMomentRefusesWhatIsNotKnown(t *testing.T) {
+	m, err := openMoment(t.Context())(t.Context(), time.Now(), []ui.Object{
+		{Resource: kube.Pods},
+		{Resource: kube.Pods, JSON: []byte(`{"metadata":{"namespace":"shop","name":"web","resourceVersion":"7"}}`)},
+		{Resource: kube.Services}, // it is known that there were none
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r, want := range map[kube.Resource]int{kube.Pods: 1, kube.Services: 0, kube.Leases: -1, kube.Namespaces: -1} {
+		resp, err := http.Get(m.Server + r.Path(""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list struct{ Items []json.RawMessage }
+		err = json.NewDecoder(resp.Body).Decode(&list)
+		resp.Body.Close()
+		got := len(list.Items)
+		if resp.StatusCode == http.StatusServiceUnavailable {
+			got = -1
+		}
+		if err != nil || got != want || slices.Contains(m.Unknown, r.GroupResource()) != (want < 0) {
+			t.Errorf("%s: %d objects (%v), want %d (-1 = refused); unknown types: %q", r, got, err, want, m.Unknown)
+		}
+	}
+}
