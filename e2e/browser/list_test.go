@@ -121,3 +121,24 @@ func TestFavouritesStartNoWatch(t *testing.T) {
 	})
 	p.sound()
 }
+
+// TestNamespaceStays chosen while a type is shown that has none.
+func TestNamespaceStays(t *testing.T) {
+	w := start(t)
+	w.pod("web", "Running", 0)
+	w.api.Put(kube.Pods, `{"metadata":{"namespace":"bank","name":"db"}}`)
+	w.api.Put(kube.Nodes, `{"metadata":{"name":"node-1"}}`)
+	p := w.open("type=pods&ns=shop", look{})
+	p.shows(row("web"), "Running")
+	p.click(`#types [data-type="nodes"]`)
+	p.shows("#rows", "node-1")
+	p.shows("#count", "1")
+	p.js("location.hash += '&filter=absent', 1", nil)
+	p.shows("#rows", "No match among 1")
+	p.without("#rows", "Namespace")
+	p.click(`#types [data-type="pods"]`)
+	p.shows("#namespace", "shop")
+	p.shows(row("web"), "Running")
+	p.without("#rows", "db")
+	p.sound()
+}

@@ -27,11 +27,12 @@ let opened = 0;                   // since when these are counted
 
 const now = real => !real && view.at ? view.at : state?.mode === "recording" && !real ? state.to : Date.now() + offset;
 const type = () => types.get(view.type);
+const spaces = () => type()?.namespaced === false ? [] : view.ns || []; // the namespaces that are shown
 const past = () => !!view.at || state?.mode === "recording";
 
-const list = new List({ now, open, sort: key => go({ sort: key === "name" ? "" : key }), namespaced: () => type()?.namespaced !== false, since: () => type()?.since || 0, wish, empty: w => nothing(w, type(), view, actions), gap: gapText });
+const list = new List({ now, open, sort: key => go({ sort: key === "name" ? "" : key }), namespaced: () => type()?.namespaced !== false, since: () => type()?.since || 0, wish, empty: w => nothing(w, type(), { ...view, ns: spaces() }, actions), gap: gapText });
 const object = new Sheet({ now, go, href, type: t => types.get(t), from: () => state?.from, follow: () => state?.follow !== false && !past() });
-const time = new Time({ now, live: () => status.state === "live" && type()?.state !== "stale" && !stale().length, at: () => view.at, go: at => go({ at }), state: () => state, types: () => [...types.values()], type: () => view.type === ACTIVITY ? "" : view.type, all: () => !view.ns?.length });
+const time = new Time({ now, live: () => status.state === "live" && type()?.state !== "stale" && !stale().length, at: () => view.at, go: at => go({ at }), state: () => state, types: () => [...types.values()], type: () => view.type === ACTIVITY ? "" : view.type, all: () => !spaces().length });
 const changes = new Changes({ now, href, view: () => view, state: () => state, types: () => [...types.values()], clear: () => actions.clear(), head: () => drawHead() });
 
 const actions = { clear: () => go({ filter: "" }), everywhere: () => go({ ns: [] }), namespace: namespaces, changes: () => go({ type: ACTIVITY, filter: view.type, sort: "" }) };
@@ -119,7 +120,7 @@ function unserved() {
 
 // query is the window's part of the filter: text, labels or jq, by its form.
 function query() {
-	const f = view.filter.trim(), q = { type: view.type, ns: (view.ns || []).join(","), text: "", labels: "", jq: "", sort: view.sort || "name" };
+	const f = view.filter.trim(), q = { type: view.type, ns: spaces().join(","), text: "", labels: "", jq: "", sort: view.sort || "name" };
 	if (kindOf(f) === "jq" && state?.jq !== false) q.jq = f;
 	else if (kindOf(f) === "labels") q.labels = f;
 	else q.text = f;
@@ -222,7 +223,7 @@ function title(t) {
 
 function typeLink(t) {
 	const [word, cls, long] = countOf(t);
-	return h("li", {}, h("a", { href: href({ type: t.type, object: null, tab: "", filter: "", sort: "", ns: t.namespaced === false ? [] : view.ns }), "aria-current": t.type === view.type ? "page" : null, class: cls, title: t.title || long,
+	return h("li", {}, h("a", { href: href({ type: t.type, object: null, tab: "", filter: "", sort: "" }), "aria-current": t.type === view.type ? "page" : null, class: cls, title: t.title || long,
 		"data-type": t.type, "data-changes": (totals[t.type] || []).reduce((a, b) => a + b, 0) },
 	h("span", {}, title(t)), view.at || ["stale", "error", "forbidden", "budget", "gone"].includes(t.state) ? h("i") : spark(t.rate), h("small", {}, word)));
 }
@@ -397,7 +398,7 @@ function drawPulse(lost) {
 
 function chooseType() {
 	const all = [{ type: ACTIVITY, name: "Activity", shortNames: [] }, ...types.values()];
-	choose("Type", "a name, a short name, a group", all.map(t => ({ label: title(t), note: t.name ? "all changes" : [t.group, countOf(t)[0]].filter(Boolean).join("  "), words: [t.type, t.kind, ...(t.shortNames || [])].join(" ").toLowerCase(), exact: [t.plural, ...(t.shortNames || [])], pick: () => go({ type: t.type, object: null, tab: "", filter: "", sort: "", ns: t.namespaced === false ? [] : view.ns }) })));
+	choose("Type", "a name, a short name, a group", all.map(t => ({ label: title(t), note: t.name ? "all changes" : [t.group, countOf(t)[0]].filter(Boolean).join("  "), words: [t.type, t.kind, ...(t.shortNames || [])].join(" ").toLowerCase(), exact: [t.plural, ...(t.shortNames || [])], pick: () => go({ type: t.type, object: null, tab: "", filter: "", sort: "" }) })));
 }
 
 function chooseCluster() {
