@@ -360,3 +360,21 @@ func TestTwoObjectsOfOneName(t *testing.T) {
 	p.until("document.querySelector('#filter').value === ''")
 	p.sound()
 }
+
+// TestTextsAreComparedByLines: of a file in a ConfigMap only the lines that differ are coloured.
+func TestTextsAreComparedByLines(t *testing.T) {
+	w := start(t)
+	file := func(n string) string {
+		return `{"metadata":{"namespace":"shop","name":"app"},"data":{"app.yaml":"a: 1\nretries: ` + n + `\nb: 2\nc: 3\nd: 4\ne: 5\nf: 6\n","mode":"` + n + `"}}`
+	}
+	w.api.Put(kube.ConfigMaps, file("3"))
+	p := w.open("type=configmaps&object=configmaps/shop/app&tab=history", look{})
+	p.shows(".story", "First seen")
+	w.api.Put(kube.ConfigMaps, file("5"))
+	p.shows(".story del.del", "-retries: 3")
+	p.shows(".story ins.add", "+retries: 5")
+	p.shows(".story pre", "3 → 5")
+	p.until("document.querySelectorAll('.story pre .same').length === 4")
+	p.shot("lines")
+	p.sound()
+}

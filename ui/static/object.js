@@ -499,6 +499,7 @@ function differences(changes) {
 			else if (out.length) out.push("\n");
 		} else out.push("\n");
 		out.push((up ? "  " : "") + leaf + ": ");
+		if (c.lines) { out.push(...unified(c.lines)); continue; }
 		if (c.old !== undefined) out.push(h("del", {}, c.old === "" ? '""' : c.old));
 		if (c.old !== undefined && c.new !== undefined) out.push(" → ");
 		if (c.new !== undefined) out.push(h("ins", {}, c.new === "" ? '""' : c.new));
@@ -506,6 +507,12 @@ function differences(changes) {
 		if (c.new === undefined) out.push(h("span", { class: "c" }, " removed"));
 	}
 	return out;
+}
+
+// unified gives the lines of a unified diff the colours of what they are.
+function unified(lines) {
+	const kinds = { "+": "ins", "-": "del", "@": "span" }, cls = { "+": "add", "-": "del", "@": "at" };
+	return lines.replace(/\n$/, "").split("\n").map(x => h(kinds[x[0]] || "span", { class: cls[x[0]] || "same" }, x || " "));
 }
 
 // split is where the last segment of a path begins: a dot within brackets is part of a name.

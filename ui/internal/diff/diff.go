@@ -6,15 +6,19 @@ import (
 	"strconv"
 	"strings"
 
+	udiff "github.com/aymanbagabas/go-udiff"
+
 	"github.com/listwatch/listwatch/internal/compare"
 	"github.com/listwatch/listwatch/internal/printable"
 )
 
-// Change is a value that differs. Old or New is nil where there was none.
+// Change is a value that differs. Old or New is nil where there was none. Texts of several lines
+// have Lines too: what differs between them, as a unified diff without the names.
 type Change struct {
-	Path string  `json:"path"`
-	Old  *string `json:"old,omitempty"`
-	New  *string `json:"new,omitempty"`
+	Path  string  `json:"path"`
+	Old   *string `json:"old,omitempty"`
+	New   *string `json:"new,omitempty"`
+	Lines string  `json:"lines,omitempty"`
 }
 
 const (
@@ -68,8 +72,8 @@ func Objects(a, b map[string]any, limit int) (changes []Change, more int) {
 			more++
 			return size <= maxBytes
 		}
-		c := Change{Path: at}
-		size += len(at)
+		c := Change{Path: at, Lines: lines(d)}
+		size += len(at) + len(c.Lines)
 		if !d.Added {
 			c.Old = text(d.Old)
 			size += len(*c.Old)
@@ -108,6 +112,21 @@ func pathOf(steps []*compare.Path) string {
 		}
 	}
 	return printable.Cut(b.String(), maxValue)
+}
+
+// lines compares two texts of several lines. It returns "" where there are none.
+func lines(d compare.Difference) string {
+	a, before := d.Old.(string)
+	b, after := d.New.(string)
+	if d.Added || d.Removed || !before || !after || !strings.Contains(strings.TrimSpace(a), "\n") || !strings.Contains(strings.TrimSpace(b), "\n") {
+		return ""
+	}
+	s, err := udiff.ToUnified("", "", a, udiff.Lines(a, b), 3)
+	if err != nil {
+		return "" // it is shown as a whole
+	}
+	_, s, _ = strings.Cut(s, "+++ \n")
+	return printable.Cut(s, maxValue)
 }
 
 // text is a value as a person reads it: a string as it is, else JSON.

@@ -11,7 +11,7 @@ func TestHeadlinesOfARollout(t *testing.T) {
 			}
 			return &s
 		}
-		return Change{path, side(old), side(now)}
+		return Change{Path: path, Old: side(old), New: side(now)}
 	}
 	for _, test := range []struct {
 		want    string
