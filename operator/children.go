@@ -41,6 +41,7 @@ type Children[C, T kube.Object] struct {
 	foreign map[kube.Key][]kube.Key // owners that wait for a child of others to change
 
 	contests map[kube.Key]contest
+	crowd    int // so many contests are searched for old ones
 }
 
 // applied is the last state of a child that is known to be as it was applied.
@@ -63,9 +64,6 @@ func Owns[C cache.Owned[R], R any, T kube.Object](owner *Objects[T], r kube.Reso
 		if d.Type == watch.Deleted || d.Inferred { // a restored server counts the generations again
 			s.mu.Lock()
 			delete(s.applied, d.Key)
-			if d.Type == watch.Deleted {
-				delete(s.contests, d.Key)
-			}
 			s.mu.Unlock()
 		}
 	})
@@ -100,8 +98,8 @@ func (s *Children[C, T]) waiting(c C) []kube.Key {
 // the desired members. For resources without generations it compares the resourceVersion: then a
 // change of the status, too, leads to a request, which changes nothing.
 //
-// If others change the child back again and again, within seconds, the next run of owner begins
-// after a pause, which grows to 5 s.
+// If others change the child back, or delete it, again and again, within seconds, the next run of
+// owner begins after a pause, which grows to 5 s.
 func (s *Children[C, T]) Apply(ctx context.Context, owner T, desired any) (C, error) {
 	return s.apply(ctx, owner, desired, false)
 }
@@ -128,7 +126,10 @@ func (s *Children[C, T]) apply(ctx context.Context, owner T, desired any, once b
 	}
 	if !ok {
 		now, err := s.writes(owner).Apply(ctx, k, tree, client.ApplyOptions{Force: true, Create: true})
-		if errors.Is(err, kube.ErrConflict) { // it exists: the next run knows whose it is
+		switch {
+		case err == nil:
+			s.contested(owner, k, now)
+		case errors.Is(err, kube.ErrConflict): // it exists: the next run knows whose it is
 			s.late(ctx, owner, k)
 		}
 		return now, s.keep(owner, k, want, now, "created", err)

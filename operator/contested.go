@@ -2,13 +2,14 @@ package operator
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/listwatch/listwatch/internal/wait"
 	"github.com/listwatch/listwatch/kube"
 )
 
-// contest is how often in a row others have changed a child back.
+// contest is how often in a row a child was created, or others have changed it back.
 type contest struct {
 	times int
 	last  time.Time
@@ -18,13 +19,18 @@ type contest struct {
 // without a change by others the child no longer is.
 const longest = 5 * time.Second
 
-// contested delays the next run of owner if others change the child k back again and again:
-// two programs with different desired states would write it without a pause.
+// contested delays the next run of owner if others change the child k back again and again, or
+// delete it: two programs with different desired states would write it without a pause.
 func (s *Children[C, T]) contested(owner T, k kube.Key, now C) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	old := func(_ kube.Key, c contest) bool { return time.Since(c.last) > 2*longest }
+	if len(s.contests) > s.crowd {
+		maps.DeleteFunc(s.contests, old)
+		s.crowd = 2*len(s.contests) + 100
+	}
 	c := s.contests[k]
-	if time.Since(c.last) > 2*longest {
+	if old(k, c) {
 		c.times = 0
 	}
 	c.times++

@@ -8,6 +8,7 @@ import (
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/watch"
 )
 
 // Two programs with different desired states would write one child at full speed.
@@ -43,6 +44,39 @@ func TestContestedChild(t *testing.T) {
 			<-time.After(500 * time.Millisecond)
 			w.has(budgets, `"minAvailable":1`)
 		}
+	})
+}
+
+// Nor is a child that is always deleted created at full speed, even where time stands still, as in
+// this test while the deletion follows at once.
+func TestContestedByDeletions(t *testing.T) {
+	run(t, func(w *world) {
+		w.work = func(ctx context.Context, s shop) error {
+			_, err := w.budgets.Apply(ctx, s, map[string]any{"spec": map[string]any{"minAvailable": 1}})
+			return err
+		}
+		defer w.operate()()
+		w.create(nil)
+		<-time.After(time.Minute)
+		w.ForgetRequests()
+		ctx, cancel := context.WithCancel(w.Context())
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			for ev := range watch.New(client.Of[kube.Partial](w.client, budgets), watch.Options{}).Events(ctx) {
+				if ev.Type == watch.Added {
+					w.Delete(budgets, ev.Key)
+				}
+			}
+		}()
+		<-time.After(time.Minute)
+		cancel()
+		<-over
+		if n := len(w.writes()); n < 15 || n > 30 {
+			t.Errorf("%d writes in a minute in which somebody always deletes the child, want 15 to 30", n)
+		}
+		<-time.After(6 * time.Second)
+		w.has(budgets, `"minAvailable":1`)
 	})
 }
 
