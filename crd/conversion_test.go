@@ -7,7 +7,7 @@ import (
 )
 
 // TestValidateOfConversions: a server refuses a webhook without the strategy Webhook, that
-// strategy without a webhook, and others. Ensure then leaves the stored webhook alone.
+// strategy without a webhook, others, and none. Ensure then leaves the stored webhook alone.
 func TestValidateOfConversions(t *testing.T) {
 	refused := &kube.Status{Code: 422, Reason: "Invalid", Details: &kube.StatusDetails{Causes: []kube.StatusCause{{Field: "spec.conversion.webhookClientConfig"}}}}
 	webhook := map[string]any{"clientConfig": map[string]any{"url": "https://127.0.0.1:1/"}, "conversionReviewVersions": []string{"v1"}}
@@ -21,6 +21,9 @@ func TestValidateOfConversions(t *testing.T) {
 		{&Conversion{Strategy: "None", Webhook: webhook}, false, false},
 		{&Conversion{Strategy: "Webhook", Webhook: webhook}, true, false},
 		{&Conversion{Strategy: "Webhook"}, false, false},
+		{&Conversion{Strategy: "Webhook", Webhook: map[string]any{}}, false, false},
+		{&Conversion{}, false, false},
+		{&Conversion{Webhook: webhook}, false, false},
 		{&Conversion{Strategy: "webhook", Webhook: webhook}, false, false},
 	} {
 		d, err := Of[widget[before]](widgets, Options{})

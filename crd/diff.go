@@ -115,7 +115,7 @@ func (d *Definition) strategy() string {
 	if d.Spec.Conversion == nil {
 		return "None"
 	}
-	return orText(d.Spec.Conversion.Strategy, "None")
+	return d.Spec.Conversion.Strategy
 }
 
 type comparison struct {

@@ -59,7 +59,7 @@ func misread(old *stored, next *Definition) (changes []Change) {
 
 // unconverted reports whether d has no conversion, and no webhook for one.
 func (d *Definition) unconverted() bool {
-	return d.strategy() == "None" && (d.Spec.Conversion == nil || d.Spec.Conversion.Webhook == nil)
+	return d.strategy() == "None" && (d.Spec.Conversion == nil || len(d.Spec.Conversion.Webhook) == 0)
 }
 
 // stores returns the version in which objects are stored; nil if it is missing.

@@ -34,7 +34,7 @@ func (d *Definition) Validate() error {
 	if stored != 1 {
 		c.fail("versions", "%d versions are stored: want one", stored)
 	}
-	if of := d.Spec.Conversion; !d.unconverted() && (of.Strategy != "Webhook" || of.Webhook == nil) {
+	if of := d.Spec.Conversion; !d.unconverted() && (of.Strategy != "Webhook" || len(of.Webhook) == 0) {
 		c.fail("conversion", "want the strategy None, or Webhook with a webhook")
 	}
 	return errors.Join(c.errs...)
