@@ -1,6 +1,7 @@
 package crd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,11 +32,12 @@ const maxInvalid = 1000
 
 // Check returns the objects on the server that do not fit d: those that the server would no
 // longer create, and those that would lose a member. Servers may accept updates that do not
-// change an invalid member. Check lists all objects in pages, in the version that d stores, or,
-// if the server does not serve that yet, in another version of d. It returns at most 1000
-// objects, and none if the server does not have the definition yet. Check does not evaluate CEL
-// rules and conversions by a webhook. The formats of strings that it evaluates are byte, cidr,
-// date, date-time, duration, ipv4, ipv6 and uuid.
+// change an invalid member. Check lists all objects in pages, in each version in which objects
+// are stored or d stores them, or, if the server serves none of these, in another version of d:
+// what that one does not have, Check does not see. It returns at most 1000 objects, and none if
+// the server does not have the definition yet. Check does not evaluate CEL rules and conversions
+// by a webhook. The formats of strings that it evaluates are byte, cidr, date, date-time,
+// duration, ipv4, ipv6 and uuid.
 func Check(ctx context.Context, c *client.Client, d *Definition) ([]Invalid, error) {
 	old, err := d.stored(ctx, c)
 	if errors.Is(err, kube.ErrNotFound) {
@@ -44,35 +46,55 @@ func Check(ctx context.Context, c *client.Client, d *Definition) ([]Invalid, err
 	if err != nil {
 		return nil, fmt.Errorf("check stored objects: %w", err)
 	}
-	v := d.common(&old.Definition)
-	if v == nil {
+	versions := d.readable(old)
+	if len(versions) == 0 {
 		return nil, fmt.Errorf("check stored objects of %s: the server serves no version of the new definition: keep one", d.Metadata.Name)
 	}
 	var invalid []Invalid
-	for o, err := range list.New(client.Of[codec.Raw](c, d.resource(v.Name)), list.Options{}).All(ctx) {
-		if err != nil {
-			return invalid, fmt.Errorf("check stored objects: %w", err)
-		}
-		if f := d.faults(v, []byte(o.JSON())); len(f) > 0 {
-			invalid = append(invalid, Invalid{Key: kube.KeyOf(o), Faults: f})
-		}
-		if len(invalid) == maxInvalid {
-			break
+	at := map[kube.Key]int{} // where the faults of an object are in invalid
+	for _, v := range versions {
+		for o, err := range list.New(client.Of[codec.Raw](c, d.resource(v.Name)), list.Options{}).All(ctx) {
+			if err != nil {
+				return invalid, fmt.Errorf("check stored objects: %w", err)
+			}
+			key := kube.KeyOf(o)
+			for _, f := range d.faults(v, []byte(o.JSON())) {
+				i, known := at[key]
+				if !known {
+					i = len(invalid)
+					at[key], invalid = i, append(invalid, Invalid{Key: key})
+				}
+				if !slices.Contains(invalid[i].Faults, f) {
+					invalid[i].Faults = append(invalid[i].Faults, f)
+				}
+			}
+			if len(invalid) == maxInvalid {
+				return invalid, nil
+			}
 		}
 	}
 	return invalid, nil
 }
 
-// common returns the version of d in which the objects of the old definition are read:
-// the stored one where the server serves it.
-func (d *Definition) common(old *Definition) (v *Version) {
+// readable returns the versions of d in which objects are read. The server drops what a version
+// lacks, so that it has all members of an object only in the version in which it is stored.
+func (d *Definition) readable(old *stored) (versions []*Version) {
+	var other *Version
 	for i := range d.Spec.Versions {
-		n := &d.Spec.Versions[i]
-		if was := old.version(n.Name); was != nil && was.Served && n.Schema.OpenAPIV3Schema != nil && (v == nil || n.Storage) {
-			v = n
+		v := &d.Spec.Versions[i]
+		was := old.version(v.Name)
+		switch {
+		case was == nil || !was.Served || v.Schema.OpenAPIV3Schema == nil:
+		case v.Storage || was.Storage || slices.Contains(old.Status.StoredVersions, v.Name):
+			versions = append(versions, v)
+		default:
+			other = cmp.Or(other, v)
 		}
 	}
-	return v
+	if versions == nil && other != nil {
+		versions = []*Version{other}
+	}
+	return versions
 }
 
 // faults returns how a whole object of v does not fit d. If no webhook converts, a write drops
