@@ -56,33 +56,82 @@ func TestDiffOfAConversionThatGoes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d.Spec.Conversion = &crd.Conversion{Strategy: "Webhook"}
-			old, err := d.JSON()
-			if err != nil {
-				t.Fatal(err)
-			}
-			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { // apitest has no conversions
-				w.Header().Set("Content-Type", "application/json")
-				fmt.Fprintf(w, `%s,"status":{"storedVersions":%s}}`, bytes.TrimSuffix(bytes.TrimSpace(old), []byte("}")), tt.stored)
-			}))
-			defer srv.Close()
-			c, err := client.New(client.Config{Server: srv.URL})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.CloseIdleConnections()
-			d.Spec.Conversion = nil
-			changes, err := crd.Diff(t.Context(), c, d)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			for _, c := range changes {
-				got = append(got, c.String())
-			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
+			old := *d
+			old.Spec.Conversion = &crd.Conversion{Strategy: "Webhook"}
+			if diff := cmp.Diff(tt.want, changes(t, &old, tt.stored, d)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
+}
+
+// TestDiffOfAConversionThatGoesWithADifference: the schemas of the versions become the same when
+// the webhook goes. What is stored was written with the former ones.
+func TestDiffOfAConversionThatGoesWithADifference(t *testing.T) {
+	type small struct {
+		kube.Meta `json:"metadata"`
+		Spec      struct {
+			Size int `json:"size,omitempty"`
+		} `json:"spec"`
+	}
+	type large struct {
+		kube.Meta `json:"metadata"`
+		Spec      struct {
+			Size int    `json:"size,omitempty"`
+			Unit string `json:"unit,omitempty"`
+		} `json:"spec"`
+	}
+	boxes := kube.Resource{Group: "example.com", Version: "v1", Plural: "boxes", Kind: "Box", Namespaced: true}
+	of := func(d *crd.Definition, err error) *crd.Definition {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	options := func(v2 crd.Version) crd.Options { return crd.Options{Also: []crd.Version{v2}} }
+	next := of(crd.Of[large](boxes, options(crd.VersionOf[large]("v2", crd.VersionOptions{}))))
+	for _, tt := range []struct {
+		name string
+		old  *crd.Definition
+		want []string
+	}{
+		{"one version had a member more", of(crd.Of[small](boxes, options(crd.VersionOf[large]("v2", crd.VersionOptions{})))), []string{
+			"conversion: the strategy changed from Webhook to None", "v1: spec.unit: added",
+			"v2: conversion: no webhook converts between it and v1, which is stored: values are misread or dropped (breaking)"}},
+		{"they were the same", of(crd.Of[small](boxes, options(crd.VersionOf[small]("v2", crd.VersionOptions{})))), []string{
+			"conversion: the strategy changed from Webhook to None", "v1: spec.unit: added", "v2: spec.unit: added"}},
+	} {
+		tt.old.Spec.Conversion = &crd.Conversion{Strategy: "Webhook"}
+		if diff := cmp.Diff(tt.want, changes(t, tt.old, `["v1"]`, next)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+// changes returns what applying next would change if old is on the server, which stores objects
+// in the versions of stored, a list in JSON. apitest has no conversions.
+func changes(t *testing.T, old *crd.Definition, stored string, next *crd.Definition) (list []string) {
+	t.Helper()
+	body, err := old.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `%s,"status":{"storedVersions":%s}}`, bytes.TrimSuffix(bytes.TrimSpace(body), []byte("}")), stored)
+	}))
+	defer srv.Close()
+	c, err := client.New(client.Config{Server: srv.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.CloseIdleConnections()
+	found, err := crd.Diff(t.Context(), c, next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range found {
+		list = append(list, change.String())
+	}
+	return list
 }

@@ -35,21 +35,22 @@ func (c *comparison) storage(old, next *Definition) {
 }
 
 // misread returns the versions that a webhook converted, and none does any more: those that
-// objects are stored in, or clients use, and whose schema is not that of the stored version.
+// objects are stored in, or clients use, and whose schema was not that of the stored version.
 func misread(old *stored, next *Definition) (changes []Change) {
 	after := next.stores()
 	if after == nil || old.strategy() != "Webhook" || next.strategy() != "None" {
 		return nil
 	}
+	before := cmp.Or(old.version(after.Name), after)
 	for i := range next.Spec.Versions {
 		v := &next.Spec.Versions[i]
 		was := old.version(v.Name)
 		used := was != nil && (was.Served || slices.Contains(old.Status.StoredVersions, v.Name))
-		if !used || v == after || was.Schema.OpenAPIV3Schema == nil || after.Schema.OpenAPIV3Schema == nil {
+		if !used || v == after || was.Schema.OpenAPIV3Schema == nil || before.Schema.OpenAPIV3Schema == nil {
 			continue
 		}
 		var c comparison
-		if c.schema(was.root(), after.root(), ""); len(c.changes) > 0 {
+		if c.schema(was.root(), before.root(), ""); len(c.changes) > 0 {
 			changes = append(changes, Change{Version: v.Name, Path: "conversion", Breaking: true,
 				Message: fmt.Sprintf("no webhook converts between it and %s, which is stored: values are misread or dropped", after.Name)})
 		}
