@@ -182,6 +182,8 @@ func (c *comparison) schema(was, is *Schema, path string) {
 	for _, m := range []struct{ name, was, is string }{{"format", was.Format, is.Format}, {"pattern", was.Pattern, is.Pattern}} {
 		switch {
 		case m.was == m.is:
+		case m.name == "format" && m.is == "" && slices.Contains(celFormats, m.was) && c.ruled(is):
+			c.breaks(path, "format %s removed, and a rule may read it", m.was)
 		case m.is == "":
 			c.note(path, "%s %s removed", m.name, m.was)
 		case m.name == "format" && (is.Type == "integer" && m.is == "int64" || is.Type == "number" && m.is == "double"): // what servers hold anyway
@@ -190,11 +192,7 @@ func (c *comparison) schema(was, is *Schema, path string) {
 			c.breaks(path, "%s is now %s", m.name, m.is)
 		}
 	}
-	if len(is.Enum) > 0 && is.Nullable && !was.Nullable {
-		c.breaks(path, "now nullable, but null is in no enum: it was dropped, and is refused")
-	} else {
-		c.flag(was.Nullable, is.Nullable, path, "now nullable", "no longer nullable")
-	}
+	c.nulls(was, is, path)
 	c.flag(was.PreserveUnknownFields, is.PreserveUnknownFields, path, "unknown members are now preserved", "unknown members are no longer preserved")
 	switch {
 	case is.EmbeddedResource && !was.EmbeddedResource:
@@ -379,18 +377,5 @@ func (c *comparison) members(was, is *Schema, path string) {
 		c.added(was, b, path+"{}")
 	case b != nil:
 		c.note(path, "members of any name are now kept")
-	}
-}
-
-// added compares members that were unknown so far: objects may have them if they were kept.
-func (c *comparison) added(around, is *Schema, path string) {
-	switch {
-	case around.AdditionalProperties != nil:
-		c.note(path, "added, which was an unknown member")
-		c.schema(around.AdditionalProperties, is, path)
-	case around.PreserveUnknownFields && (is.Type != "" || is.IntOrString):
-		c.breaks(path, "added: objects may have it as an unknown member with a value that does not fit")
-	default:
-		c.note(path, "added")
 	}
 }

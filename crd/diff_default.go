@@ -52,12 +52,17 @@ func (c *comparison) keys(name string) bool {
 // it, or rules compare a value around it with the old one. Rules that compare with the old object
 // see a new default on both sides.
 func (c *comparison) depends(path, name string, had bool) bool {
-	return slices.ContainsFunc(c.around, func(s *Schema) bool {
-		return strings.Contains(combinations(s), strconv.Quote(name)) || slices.ContainsFunc(s.Validations, func(r Rule) bool {
+	return c.combines(name) || slices.ContainsFunc(c.around, func(s *Schema) bool {
+		return slices.ContainsFunc(s.Validations, func(r Rule) bool {
 			names := wordsOf(r.Rule)
 			return slices.Contains(names, name) && (had || !slices.Contains(names, "oldSelf")) || had && comparesOld(r.Rule, wordsOf(path))
 		})
 	})
+}
+
+// combines reports whether allOf, anyOf, oneOf or not of the schemas around a member name it.
+func (c *comparison) combines(name string) bool {
+	return slices.ContainsFunc(c.around, func(s *Schema) bool { return strings.Contains(combinations(s), strconv.Quote(name)) })
 }
 
 func wordsOf(text string) []string {

@@ -42,6 +42,9 @@ func wider(was, is *Schema) bool {
 	}
 }
 
+// celFormats are those by which a string has another type in CEL.
+var celFormats = []string{"byte", "date", "date-time", "duration"}
+
 // ruled reports whether rules may read a value, which depend on its type.
 func (c *comparison) ruled(s *Schema) bool {
 	return len(s.Validations) > 0 || slices.ContainsFunc(c.around, func(a *Schema) bool { return len(a.Validations) > 0 })
