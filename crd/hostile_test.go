@@ -147,7 +147,8 @@ func TestStringOptionIsForScalars(t *testing.T) {
 	}
 }
 
-// TestLimitsOfIntegersAreIntegers: the server accepts others, and then no object.
+// TestLimitsOfIntegersAreIntegers: the server accepts others, and then no object. It reads limits
+// as float64, and refuses that of the largest int64, too.
 func TestLimitsOfIntegersAreIntegers(t *testing.T) {
 	for _, tt := range []struct {
 		got  []string
@@ -155,10 +156,18 @@ func TestLimitsOfIntegersAreIntegers(t *testing.T) {
 	}{
 		{wrongOf[struct {
 			A int `json:"a" crd:"min=1.5"`
-		}](t), "spec.a: min=1.5 is not an integer"},
+		}](t), "spec.a: the limit 1.5 is not a value of the type integer with 64 bits"},
 		{wrongOf[struct {
 			A int32 `json:"a" crd:"multipleOf=0.5"`
-		}](t), "spec.a: multipleOf=0.5 is not an integer"},
+		}](t), "spec.a: the limit 0.5 is not a value of the type integer with 32 bits"},
+		{wrongOf[struct {
+			A int32 `json:"a" crd:"max=3000000000"`
+			B int32 `json:"b" crd:"max=3000000000,format=int64"`
+		}](t), "spec.a: the limit 3000000000 is not a value of the type integer with 32 bits"},
+		{wrongOf[struct {
+			A int64 `json:"a" crd:"max=9223372036854774784"`
+			B int64 `json:"b" crd:"max=9223372036854775807"`
+		}](t), "spec.b: the limit 9223372036854775807 is not a value of the type integer with 64 bits"},
 		{wrongOf[struct {
 			A float64 `json:"a" crd:"multipleOf=0"`
 		}](t), "spec.a: multipleOf=0 is not above 0"},
@@ -184,6 +193,9 @@ func TestFaultsAreThoseOfTheServer(t *testing.T) {
 		"null where it is a value":              {Schema{Type: "object", Required: []string{"a"}, Properties: map[string]*Schema{"a": {Type: "string", Nullable: true}}}, `{"a":null}`, nil},
 		"null in an enum":                       {Schema{Type: "string", Nullable: true, Enum: []json.RawMessage{[]byte(`"a"`), []byte("null")}}, "null", []Fault{{Message: "not one of the values of the enum"}}},
 		"null is no default":                    {Schema{Type: "object", Required: []string{"a"}, Properties: map[string]*Schema{"a": {Type: "string", Default: []byte("null")}}}, `{}`, []Fault{{Path: "a", Message: "is required"}}},
+		"an integer of 64 bits":                 {Schema{Type: "integer"}, "9223372036854775807", nil},
+		"an integer of more":                    {Schema{Type: "integer"}, "1e300", []Fault{{Message: "is not of the format int64"}}},
+		"an int or string":                      {Schema{IntOrString: true}, "1e300", []Fault{{Message: "is not of the format int64"}}},
 		"no bytes":                              {Schema{Type: "string", Format: "byte"}, `""`, []Fault{{Message: "is not of the format byte"}}},
 		"an embedded object without a type": {Schema{Type: "object", EmbeddedResource: true, PreserveUnknownFields: true}, `{"kind":""}`,
 			[]Fault{{Path: "apiVersion", Message: "is required in an embedded object"}, {Path: "kind", Message: "is required in an embedded object"}}},

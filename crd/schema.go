@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 )
 
 // Schema is a structural schema: the JSONSchemaProps of a CustomResourceDefinition. A
@@ -103,3 +104,24 @@ func join(path, name string) string {
 
 // hasDefault reports whether s has a default. The server drops null, which is none.
 func (s *Schema) hasDefault() bool { return s.Default != nil && string(s.Default) != "null" }
+
+// bits returns the size of an integer.
+func (s *Schema) bits() int {
+	if s.Format == "int32" {
+		return 32
+	}
+	return 64
+}
+
+// fits reports whether a limit of s is a value of its type. A server takes other limits of an
+// integer, and then no value. It reads limits as float64: the largest int64 is none.
+func (s *Schema) fits(limit json.Number) bool {
+	if limit == "" || s.Type != "integer" {
+		return true
+	}
+	f, err := limit.Float64()
+	if err == nil {
+		_, err = strconv.ParseInt(strconv.FormatFloat(f, 'f', -1, 64), 10, s.bits())
+	}
+	return err == nil
+}

@@ -253,6 +253,8 @@ func (c *structure) values(s *Schema, fail func(string, ...any)) {
 	for _, num := range []json.Number{s.Minimum, s.Maximum, s.MultipleOf} {
 		if _, err := num.Float64(); num != "" && err != nil {
 			fail("%q is not a number", clip.Text(string(num), 80))
+		} else if !s.fits(num) {
+			fail("the limit %s is not a value of the type integer with %d bits", clip.Text(string(num), 80), s.bits())
 		}
 	}
 	if s.hasDefault() {

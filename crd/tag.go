@@ -214,7 +214,7 @@ func (s *Schema) apply(w word) (err error) {
 	case "exclusiveMax":
 		s.ExclusiveMaximum = true
 	case "multipleOf":
-		if r, err := s.number(w); err != nil {
+		if r, err := w.number(); err != nil {
 			return err
 		} else if r.Sign() <= 0 {
 			return fmt.Errorf("%s=%s is not above 0", w.key, w.value)
@@ -245,7 +245,7 @@ func (s *Schema) apply(w word) (err error) {
 // limit sets a bound of a number, or of the length of anything else.
 func (s *Schema) limit(w word, number *json.Number, lengths map[string]**int64) error {
 	if s.Type == "integer" || s.Type == "number" {
-		if _, err := s.number(w); err != nil {
+		if _, err := w.number(); err != nil {
 			return err
 		}
 		*number = json.Number(w.value)
@@ -263,15 +263,11 @@ func (s *Schema) limit(w word, number *json.Number, lengths map[string]**int64) 
 	return nil
 }
 
-// number returns the value of a limit. That of an integer is an integer: the server
-// accepts others, and then no object.
-func (s *Schema) number(w word) (*big.Rat, error) {
+// number returns the value of a limit.
+func (w word) number() (*big.Rat, error) {
 	r, ok := rational(json.Number(w.value))
 	if !ok || !json.Valid([]byte(w.value)) {
 		return nil, fmt.Errorf("%s=%s is not a number", w.key, w.value)
-	}
-	if s.Type == "integer" && !r.IsInt() {
-		return nil, fmt.Errorf("%s=%s is not an integer", w.key, w.value)
 	}
 	return r, nil
 }

@@ -176,9 +176,9 @@ func (c *validator) number(s *Schema, v json.Number, path string) {
 		c.add(path, "is not a number that can be compared")
 		return
 	}
-	if bits := map[string]int{"int32": 32, "int64": 64}[s.Format]; bits > 0 && s.Type == "integer" {
-		if _, err := strconv.ParseInt(r.RatString(), 10, bits); err != nil {
-			c.add(path, "is not of the format %s", s.Format)
+	if s.Type == "integer" || s.IntOrString {
+		if _, err := strconv.ParseInt(r.RatString(), 10, s.bits()); err != nil {
+			c.add(path, "is not of the format int%d", s.bits())
 		}
 	}
 	if low, ok := rational(s.Minimum); ok && (r.Cmp(low) < 0 || s.ExclusiveMinimum && r.Cmp(low) == 0) {
