@@ -196,6 +196,8 @@ func TestFaultsAreThoseOfTheServer(t *testing.T) {
 		"an integer of 64 bits":                 {Schema{Type: "integer"}, "9223372036854775807", nil},
 		"an integer of more":                    {Schema{Type: "integer"}, "1e300", []Fault{{Message: "is not of the format int64"}}},
 		"an int or string":                      {Schema{IntOrString: true}, "1e300", []Fault{{Message: "is not of the format int64"}}},
+		"null in a map":                         {Schema{Type: "object", MaxProperties: new(int64), AdditionalProperties: text}, `{"a":null}`, nil},
+		"null beside not":                       {Schema{Type: "object", Properties: map[string]*Schema{"a": text}, Not: &Schema{Required: []string{"a"}}}, `{"a":null}`, nil},
 		"no bytes":                              {Schema{Type: "string", Format: "byte"}, `""`, []Fault{{Message: "is not of the format byte"}}},
 		"an embedded object without a type": {Schema{Type: "object", EmbeddedResource: true, PreserveUnknownFields: true}, `{"kind":""}`,
 			[]Fault{{Path: "apiVersion", Message: "is required in an embedded object"}, {Path: "kind", Message: "is required in an embedded object"}}},

@@ -8,13 +8,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/listwatch/listwatch/internal/clip"
 )
 
-// Validate returns what kube-apiserver would refuse in the structure of the definition,
-// as a *[FieldError] for each member. It does not check CEL rules, which only a server
-// can: see [Ensure].
+// Validate returns what kube-apiserver would refuse in the structure of the definition, and limits
+// and defaults with which it would refuse objects, as far as this package knows them: a
+// *[FieldError] for each member. The server has the last word, and alone reads CEL: [Ensure] with
+// DryRun asks it.
 func (d *Definition) Validate() error {
 	var c structure
 	c.names(d)
@@ -59,13 +61,15 @@ func (c *structure) names(d *Definition) {
 	}
 	if want := n.Plural + "." + d.Spec.Group; d.Metadata.Name != want {
 		c.fail("metadata.name", "%q is not %q", d.Metadata.Name, want)
+	} else if len(want) > 253 {
+		c.fail("metadata.name", "it has %d characters: want at most 253", len(want))
 	}
-	for _, name := range append([]string{n.Plural, n.Singular}, slices.Concat(n.ShortNames, n.Categories)...) {
+	for _, name := range slices.Concat([]string{n.Plural, orText(n.Singular, strings.ToLower(n.Kind))}, n.ShortNames, n.Categories) {
 		if !label.MatchString(name) {
 			c.fail("names", "%q is not a DNS label", name)
 		}
 	}
-	for _, kind := range []string{n.Kind, n.ListKind} {
+	for _, kind := range []string{n.Kind, orText(n.ListKind, n.Kind+"List")} {
 		if !kindName.MatchString(kind) {
 			c.fail("names", "%q is not a kind", kind)
 		}
@@ -90,7 +94,13 @@ func (c *structure) version(v *Version, at string) {
 	if root.AdditionalProperties != nil {
 		c.fail(at, "the whole object has additionalProperties: want properties")
 	}
+	if root.Nullable || root.hasDefault() {
+		c.fail(at, "the whole object is nullable or has a default")
+	}
 	c.schema(root, "")
+	if text := v.DeprecationWarning; text != "" && !v.Deprecated || len(text) > 256 || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		c.fail(at, "a warning is that of a deprecated version, and has one line of at most 256 bytes")
+	}
 	if s := v.Subresources.Scale; s != nil {
 		for path, part := range map[string]string{s.SpecReplicas: ".spec.", s.StatusReplicas: ".status."} {
 			if !strings.HasPrefix(path, part) || strings.Contains(path, "[") {
@@ -105,6 +115,9 @@ func (c *structure) version(v *Version, at string) {
 		if !slices.Contains([]string{"string", "integer", "number", "boolean", "date"}, col.Type) {
 			c.fail(at+".columns["+col.Name+"]", "%q: want the type string, integer, number, boolean or date", col.Type)
 		}
+		if !slices.Contains([]string{"", "byte", "date", "date-time", "double", "float", "int32", "int64", "password"}, col.Format) {
+			c.fail(at+".columns["+col.Name+"]", "%q is not a format of columns", col.Format)
+		}
 		if col.Name == "" || !strings.HasPrefix(col.JSONPath, ".") {
 			c.fail(at+".columns["+col.Name+"]", "it needs a name, and a path with a leading dot")
 		}
@@ -112,7 +125,10 @@ func (c *structure) version(v *Version, at string) {
 	if len(v.SelectableFields) > 8 {
 		c.fail(at+".selectableFields", "%d fields: want at most 8", len(v.SelectableFields))
 	}
-	for _, f := range v.SelectableFields {
+	for i, f := range v.SelectableFields {
+		if !strings.HasPrefix(f.JSONPath, ".") || slices.Contains(v.SelectableFields[:i], f) {
+			c.fail(at+".selectableFields", "%q: want a path with a leading dot, once", f.JSONPath)
+		}
 		s := root.at(strings.TrimPrefix(f.JSONPath, "."))
 		if s == nil || s.Type != "string" && s.Type != "integer" && s.Type != "boolean" {
 			c.fail(strings.TrimPrefix(f.JSONPath, "."), "a selectable field is a string, an integer or a boolean")
@@ -165,11 +181,7 @@ func (c *structure) schema(s *Schema, path string) {
 	if _, err := regexp.Compile(s.Pattern); err != nil {
 		fail("the pattern is not a regular expression of Go")
 	}
-	for _, r := range s.Validations {
-		if strings.TrimSpace(r.Rule) == "" || strings.ContainsAny(r.Message, "\r\n") || strings.ContainsAny(r.Rule, "\n") && r.Message == "" {
-			fail("a rule needs an expression, and a message of one line if the expression has several")
-		}
-	}
+	c.rules(s, fail)
 	c.list(s, fail)
 	c.combined(s, fail)
 	c.values(s, fail)
@@ -181,6 +193,27 @@ func (c *structure) schema(s *Schema, path string) {
 	}
 	if s.AdditionalProperties != nil {
 		c.schema(s.AdditionalProperties, path+"{}")
+	}
+}
+
+// rules checks what can be said of rules without CEL.
+func (c *structure) rules(s *Schema, fail func(string, ...any)) {
+	if len(s.Validations) > 0 && s.Type == "" && !s.IntOrString {
+		fail("it has rules and no type")
+	}
+	for i, r := range s.Validations {
+		rule, message := strings.TrimSpace(r.Rule), strings.TrimSpace(r.Message)
+		const lines = "\r\n"
+		switch {
+		case rule == "", r.MessageExpression != "" && strings.TrimSpace(r.MessageExpression) == "":
+			fail("a rule, and its messageExpression, need an expression")
+		case strings.ContainsAny(message, lines), message == "" && (r.Message != "" || strings.ContainsAny(rule, lines)):
+			fail("a message has one line, and a rule with several lines needs one")
+		case r.OptionalOldSelf && !transition.MatchString(rule):
+			fail("the rule %q has optionalOldSelf, and does not read oldSelf", r.Rule)
+		case slices.ContainsFunc(s.Validations[:i], func(o Rule) bool { return o.Rule == r.Rule }):
+			fail("the rule %q stands twice", r.Rule)
+		}
 	}
 }
 
@@ -196,8 +229,8 @@ func (c *structure) list(s *Schema, fail func(string, ...any)) {
 	switch s.ListType {
 	case "atomic":
 	case "set":
-		atomic := s.Items.scalar() || s.Items.Type == "object" && s.Items.MapType == "atomic" || s.Items.Type == "array" && s.Items.ListType == "atomic"
-		if !atomic || s.Items.Nullable {
+		parts := s.Items.Type == "object" && s.Items.MapType != "atomic" || s.Items.Type == "array" && orText(s.Items.ListType, "atomic") != "atomic"
+		if parts || s.Items.Nullable {
 			fail("the elements of a set are scalar or atomic, and not nullable")
 		}
 	case "map":
@@ -217,6 +250,8 @@ func (c *structure) list(s *Schema, fail func(string, ...any)) {
 		switch {
 		case p == nil || !p.scalar():
 			fail("the listMapKey %q is not a scalar member of the elements", key)
+		case p.Nullable:
+			fail("the listMapKey %q is nullable", key)
 		case p.Default == nil && !slices.Contains(s.Items.Required, key):
 			fail("the listMapKey %q is neither required nor has a default", key)
 		case slices.Contains(s.ListMapKeys[:i], key):
@@ -227,27 +262,41 @@ func (c *structure) list(s *Schema, fail func(string, ...any)) {
 
 // combined checks schemas within anyOf, oneOf, allOf and not: they only restrict values.
 func (c *structure) combined(s *Schema, fail func(string, ...any)) {
-	for _, sub := range slices.Concat(s.AnyOf, s.OneOf, s.AllOf, []*Schema{s.Not}) {
-		if sub == nil {
-			continue
-		}
-		if sub.Type != "" && !s.IntOrString || sub.Default != nil || sub.Description != "" || sub.Nullable || sub.AdditionalProperties != nil || sub.PreserveUnknownFields || sub.EmbeddedResource || sub.ListType != "" || sub.MapType != "" {
+	for _, sub := range s.restrictions() {
+		if !sub.onlyRestricts(s.IntOrString) {
 			fail("within anyOf, oneOf, allOf and not only restrictions of values may stand: no type, default, description or nullable")
-		}
-		for name := range sub.Properties {
-			if s.Properties[name] == nil {
-				fail("%q is within anyOf, oneOf, allOf or not, and not in properties", name)
-			}
 		}
 	}
 }
 
-// values checks that default and enum are values of the schema.
+// restrictions returns the schemas within anyOf, oneOf, allOf and not.
+func (s *Schema) restrictions() []*Schema {
+	all := slices.Concat(s.AnyOf, s.OneOf, s.AllOf)
+	if s.Not != nil {
+		all = append(all, s.Not)
+	}
+	return all
+}
+
+// onlyRestricts reports whether s, with what is in it, only restricts values. That of an int or
+// string may have a type.
+func (s *Schema) onlyRestricts(typed bool) bool {
+	if s.Type != "" && !typed || s.Default != nil || s.Description != "" || s.Nullable || s.AdditionalProperties != nil || len(s.Validations) > 0 ||
+		s.PreserveUnknownFields || s.EmbeddedResource || s.IntOrString || s.ListType != "" || s.MapType != "" {
+		return false
+	}
+	within := slices.AppendSeq(s.restrictions(), maps.Values(s.Properties))
+	if s.Items != nil {
+		within = append(within, s.Items)
+	}
+	return !slices.ContainsFunc(within, func(sub *Schema) bool { return !sub.onlyRestricts(typed) })
+}
+
+// values checks enum, limits and default. A server takes a default with which it refuses objects.
 func (c *structure) values(s *Schema, fail func(string, ...any)) {
 	for _, e := range s.Enum {
-		plain := Schema{Type: s.Type, IntOrString: s.IntOrString, Nullable: s.Nullable, PreserveUnknownFields: true}
-		if len(faults(&plain, e)) > 0 {
-			fail("%s in enum is not a value of the type %s", clip.Text(string(e), 80), s.Type)
+		if !json.Valid(e) {
+			fail("%s in enum is not JSON", clip.Text(string(e), 80))
 		}
 	}
 	for _, num := range []json.Number{s.Minimum, s.Maximum, s.MultipleOf} {
@@ -258,7 +307,8 @@ func (c *structure) values(s *Schema, fail func(string, ...any)) {
 		}
 	}
 	if s.hasDefault() {
-		for _, f := range faults(s, s.Default) {
+		value := validator{literal: true}
+		for _, f := range value.read(s, s.Default) {
 			at := ""
 			if f.Path != "" {
 				at = " at " + f.Path

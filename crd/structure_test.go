@@ -155,13 +155,32 @@ func TestOfRefusesWhatTheServerWouldRefuse(t *testing.T) {
 		}](t), "spec.a: the default is not a value of the schema at c: is not in the schema"},
 		{wrongOf[struct {
 			A int `json:"a" crd:"enum=1|x"`
-		}](t), "spec.a: x in enum is not a value of the type integer"},
+		}](t), "spec.a: x in enum is not JSON"},
 		{wrongOf[struct {
 			A string `json:"a" pattern:"("`
 		}](t), "spec.a: the pattern is not a regular expression of Go"},
 		{wrongOf[struct {
 			L []base `json:"l" crd:"listType=map,listMapKey=b"`
 		}](t), `spec.l: the listMapKey "b" is neither required nor has a default`},
+		{wrongOf[struct {
+			L []struct {
+				N *string `json:"n" crd:"required,nullable"`
+			} `json:"l" crd:"listType=map,listMapKey=n"`
+		}](t), `spec.l: the listMapKey "n" is nullable`},
+		{wrongOf[struct {
+			A struct {
+				B string `json:"b" crd:"required,default=x"`
+			} `json:"a" default:"{}"`
+		}](t), "spec.a: the default is not a value of the schema at b: is required"},
+		{wrongOf[struct {
+			A int `json:"a" cel:"self > 1" cel2:"self > 1"`
+		}](t), `spec.a: the rule "self > 1" stands twice`},
+		{wrongOf[struct {
+			A json.RawMessage `json:"a" cel:"true"`
+		}](t), "spec.a: it has rules and no type"},
+		{wrongOf[struct {
+			A string `json:"a" column:"A,format=x"`
+		}](t), `versions[v1].columns[A]: "x" is not a format of columns`},
 		{wrongOf[struct {
 			L []base `json:"l" crd:"listType=set"`
 		}](t), "spec.l: the elements of a set are scalar or atomic, and not nullable"},

@@ -2,6 +2,7 @@ package crd
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -31,15 +32,7 @@ func (f Fault) String() string {
 }
 
 // faults returns how a value in JSON does not fit s. Rules in CEL are not evaluated.
-func faults(s *Schema, b []byte) []Fault {
-	v, err := decode(b)
-	if err != nil {
-		return []Fault{{Message: "it is not JSON"}}
-	}
-	var c validator
-	c.value(s, v, "")
-	return c.faults
-}
+func faults(s *Schema, b []byte) []Fault { return new(validator).read(s, b) }
 
 func decode(b []byte) (v any, err error) {
 	dec := json.NewDecoder(bytes.NewReader(b))
@@ -48,7 +41,19 @@ func decode(b []byte) (v any, err error) {
 	return v, err
 }
 
-type validator struct{ faults []Fault }
+type validator struct {
+	faults  []Fault
+	literal bool // the value is as it is: no server drops nulls from it, or sets defaults in it
+}
+
+func (c *validator) read(s *Schema, b []byte) []Fault {
+	v, err := decode(b)
+	if err != nil {
+		return []Fault{{Message: "it is not JSON"}}
+	}
+	c.value(s, v, "")
+	return c.faults
+}
 
 func (c *validator) add(path, format string, args ...any) {
 	c.faults = append(c.faults, Fault{Path: path, Message: fmt.Sprintf(format, args...)})
@@ -239,14 +244,16 @@ func (c *validator) object(s *Schema, m map[string]any, path string) {
 	if s.EmbeddedResource {
 		s = s.whole()
 	}
+	if !c.literal { // the server drops nulls, or sets the default
+		maps.DeleteFunc(m, func(name string, v any) bool {
+			p := cmp.Or(s.Properties[name], s.AdditionalProperties)
+			return v == nil && p != nil && !p.Nullable
+		})
+	}
 	c.size(int64(len(m)), s.MinProperties, s.MaxProperties, "members", path)
 	for _, name := range s.Required {
 		p := s.Properties[name]
-		v, ok := m[name]
-		if ok && v == nil && p != nil && !p.Nullable {
-			ok = false // the server drops it
-		}
-		if !ok && (p == nil || !p.hasDefault()) {
+		if _, ok := m[name]; !ok && (c.literal || p == nil || !p.hasDefault()) {
 			c.add(join(path, name), "is required")
 		}
 	}
@@ -260,7 +267,6 @@ func (c *validator) object(s *Schema, m map[string]any, path string) {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		at := join(path, name)
 		switch p := s.Properties[name]; {
-		case p != nil && m[name] == nil && !p.Nullable: // the server drops it, or sets the default
 		case p != nil:
 			c.value(p, m[name], at)
 		case s.AdditionalProperties != nil:
@@ -275,7 +281,7 @@ func (c *validator) object(s *Schema, m map[string]any, path string) {
 // combined checks anyOf, oneOf, allOf and not, whose schemas have no type of their own.
 func (c *validator) combined(s *Schema, v any, path string) {
 	fits := func(sub *Schema) bool {
-		var inner validator
+		inner := validator{literal: true}
 		inner.value(sub, v, "")
 		return !slices.ContainsFunc(inner.faults, func(f Fault) bool { return !f.Pruned })
 	}
