@@ -9,8 +9,8 @@ import (
 func TestFormats(t *testing.T) {
 	for format, tt := range map[string]struct{ fit, unfit []string }{
 		"duration": {
-			[]string{"1h30m", "-1s", "0", "1d", "2 weeks", "1 d", "1m 3s", "P1D", "1W", "1 hr", "1day", "1 minute", "2hours"},
-			[]string{"", "5", "d", "1x", "1dx"},
+			[]string{"1h30m", "-1s", "0", "1d", "2 weeks", "1 d", "1m 3s", "P1D", "1W", "1 hr", "1day", "1 minute", "2hours", "5 µs", "5 sμ"},
+			[]string{"", "5", "d", "1x", "1dx", "5 \u03bcs", "1 d 99999999999999999999 x"},
 		},
 		"date-time": {
 			[]string{"2024-01-01T00:00:00Z", "2024-01-01t00:00:00z", "2024-01-01T00:00:00.5+99:99"},

@@ -141,7 +141,7 @@ func formatted(format, v string) bool {
 		return err == nil
 	case "duration":
 		_, err := time.ParseDuration(v)
-		return err == nil || someTime.MatchString(v)
+		return err == nil || durations(v)
 	case "byte":
 		_, err := base64.StdEncoding.DecodeString(v)
 		return err == nil && v != "" && !strings.ContainsAny(v, "\r\n") // no empty value, and one line
@@ -162,10 +162,22 @@ func formatted(format, v string) bool {
 
 var (
 	clockTime    = regexp.MustCompile(`^([01]\d|2[0-3]):[0-5]\d:[0-5]\d(.\d+)?(z|[+-]\d\d:\d\d)$`)
-	someTime     = regexp.MustCompile(`(?i)\d+\s*((ns|us|µs|ms|s|m|h|hr|d|w|wk)([^a-zµ]|$)|nano|micro|milli|sec|min|hour|day|week)`)
+	amount       = regexp.MustCompile(`(\d+)\s*([A-Za-zµ]+)`)
+	timeUnit     = regexp.MustCompile(`^((ns|us|µs|ms|s|m|h|hr|d|w|wk)$|nano|micro|milli|sec|min|hour|day|week)`)
 	leadingZeros = regexp.MustCompile(`\b0+(\d)`)
 	uuid         = regexp.MustCompile(`(?i)^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$`)
 )
+
+// durations reports whether a text has an amount of time, and no number that is too large.
+func durations(v string) (ok bool) {
+	for _, m := range amount.FindAllStringSubmatch(v, -1) {
+		if _, err := strconv.Atoi(m[1]); err != nil {
+			return false
+		}
+		ok = ok || timeUnit.MatchString(strings.ToLower(m[2]))
+	}
+	return ok
+}
 
 // rational returns the exact value of a number, unless its exponent is absurd.
 func rational(n json.Number) (*big.Rat, bool) {
