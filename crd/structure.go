@@ -97,7 +97,11 @@ func (c *structure) version(v *Version, at string) {
 	if root.Nullable || root.hasDefault() {
 		c.fail(at, "the whole object is nullable or has a default")
 	}
+	if v.Subresources.Status != nil && (len(root.restrictions()) > 0 || len(root.Enum) > 0 || root.MinProperties != nil || root.MaxProperties != nil) {
+		c.fail(at, "the whole object has allOf, anyOf, oneOf, not, an enum or a number of members, and a status subresource")
+	}
 	c.schema(root, "")
+	c.complete(root, root.restrictions(), "")
 	if text := v.DeprecationWarning; text != "" && !v.Deprecated || len(text) > 256 || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		c.fail(at, "a warning is that of a deprecated version, and has one line of at most 256 bytes")
 	}
@@ -266,6 +270,27 @@ func (c *structure) combined(s *Schema, fail func(string, ...any)) {
 		if !sub.onlyRestricts(s.IntOrString) {
 			fail("within anyOf, oneOf, allOf and not only restrictions of values may stand: no type, default, description or nullable")
 		}
+	}
+}
+
+// complete checks that s has the members of restrictions. A server asks that only of those of the
+// whole object.
+func (c *structure) complete(s *Schema, restrictions []*Schema, path string) {
+	has := func(sub, of *Schema, at string) {
+		if of == nil {
+			c.fail(at, "it is within anyOf, oneOf, allOf or not of the whole object, and not in its schema")
+			return
+		}
+		c.complete(of, []*Schema{sub}, at)
+	}
+	for _, sub := range restrictions {
+		for _, name := range slices.Sorted(maps.Keys(sub.Properties)) {
+			has(sub.Properties[name], s.Properties[name], join(path, name))
+		}
+		if sub.Items != nil {
+			has(sub.Items, s.Items, path+"[]")
+		}
+		c.complete(s, sub.restrictions(), path)
 	}
 }
 

@@ -70,6 +70,16 @@ func TestValidateOfTheWholeDefinition(t *testing.T) {
 			d.Spec.Versions[0].Schema.OpenAPIV3Schema.Default = json.RawMessage(`{"spec":{}}`)
 		},
 			[]string{"versions[v1]: the whole object is nullable or has a default"}},
+		"a restriction of a member that is not there": {func(d *Definition) {
+			d.Spec.Versions[0].Schema.OpenAPIV3Schema.AllOf = []*Schema{{Not: &Schema{Properties: map[string]*Schema{"spec": {Properties: map[string]*Schema{"x": {}}}}}}}
+		}, []string{"spec.x: it is within anyOf, oneOf, allOf or not of the whole object, and not in its schema"}},
+		"a restriction of the items of an object": {func(d *Definition) {
+			d.Spec.Versions[0].Schema.OpenAPIV3Schema.AllOf = []*Schema{{Properties: map[string]*Schema{"spec": {Items: &Schema{}}}}}
+		}, []string{"spec[]: it is within anyOf, oneOf, allOf or not of the whole object, and not in its schema"}},
+		"a restriction of a whole object with a status": {func(d *Definition) {
+			d.Spec.Versions[0].Subresources.Status = new(struct{})
+			d.Spec.Versions[0].Schema.OpenAPIV3Schema.Not = &Schema{Required: []string{"x"}}
+		}, []string{"versions[v1]: the whole object has allOf, anyOf, oneOf, not, an enum or a number of members, and a status subresource"}},
 		"a warning": {func(d *Definition) { d.Spec.Versions[0].DeprecationWarning = "x" },
 			[]string{"versions[v1]: a warning is that of a deprecated version, and has one line of at most 256 bytes"}},
 		"a warning of two lines": {func(d *Definition) {
