@@ -29,7 +29,7 @@ import (
 // revisions. If that is not a 63-bit number, as those of etcd are, or not higher than the
 // server's, it gets the server's next one, and [State.Revision] maps the two. An object
 // is stored as recorded, except for the resourceVersion. A change of what is redacted is
-// a change, too.
+// a change, too, and so is one with a revision that a restored etcd assigned again.
 type State struct {
 	srv    *apitest.Server
 	steps  []step
@@ -83,7 +83,7 @@ func NewState(ctx context.Context, r *Recording, srv *apitest.Server) (*State, e
 			}
 		}
 	}
-	s.steps = inOrder(s.steps)
+	s.steps = once(inOrder(s.steps))
 	return s, nil
 }
 
@@ -114,6 +114,19 @@ func inOrder(steps []step) []step {
 		steps[i] = list[i].step
 	}
 	return steps
+}
+
+// once leaves out the changes that another stream of the resource has made.
+func once(steps []step) (all []step) {
+	made := map[string]*fold{}
+	for _, st := range steps {
+		name := st.resource.GroupResource()
+		if made[name] == nil {
+			made[name] = &fold{known: map[kube.Key]lastState{}}
+		}
+		all = append(all, made[name].change(st)...)
+	}
+	return all
 }
 
 // revision returns the revision as a number; 0 = it is none.
@@ -297,7 +310,7 @@ func (r *Recording) ObjectsAt(at time.Duration) [][]byte {
 	return out
 }
 
-// Len returns the number of changes.
+// Len returns the number of changes: one that several streams have counts once.
 func (s *State) Len() int { return len(s.steps) }
 
 // Play makes the changes at the pace of p, and returns after the last one, or when ctx
@@ -332,12 +345,9 @@ func (s *State) apply(st step) {
 	if n := st.revision(); n > 0 {
 		s.srv.Advance(kube.Revision(strconv.FormatInt(n-1, 10)))
 	}
-	switch _, done := s.names[string(st.rev)]; {
-	case st.object == nil:
+	if st.object == nil {
 		rev = s.srv.Delete(st.resource, st.key)
-	case done: // by another stream
-		rev = s.srv.Put(st.resource, st.object)
-	default:
+	} else {
 		rev = s.srv.PutExactly(st.resource, st.object)
 	}
 	if rev != "" && st.rev != "" {
@@ -346,7 +356,8 @@ func (s *State) apply(st step) {
 }
 
 // Revision returns the server's revision of a change that was recorded with the
-// revision recorded, and whether that change was played.
+// revision recorded, and whether that change was played. Of several, as a restored etcd
+// makes them, it is the last one that was played.
 func (s *State) Revision(recorded kube.Revision) (kube.Revision, bool) {
 	rev, ok := s.names[string(recorded)]
 	return rev, ok
