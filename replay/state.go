@@ -30,6 +30,11 @@ import (
 // server's, it gets the server's next one, and [State.Revision] maps the two. An object
 // is stored as recorded, except for the resourceVersion. A change of what is redacted is
 // a change, too, and so is one with a revision that a restored etcd assigned again.
+//
+// A deletion that was not seen, but which a listing shows, gets the highest revision up to that
+// of the listing, or below that of the object's next life, that no recorded change has. If
+// none is free, or later changes were made more than 5 s before, it gets the server's next
+// one, and changes behind it that have no gap before them move up.
 type State struct {
 	srv    *apitest.Server
 	steps  []step
@@ -43,11 +48,14 @@ type State struct {
 type step struct {
 	at       time.Duration
 	stream   int
-	rev      kube.Revision // "" = that of a deletion that was not seen
+	rev      kube.Revision
+	unseen   bool // a deletion that a listing shows: rev is the last that it may have
 	resource kube.Resource
 	key      kube.Key
 	uid      string
 	object   []byte // nil = deleted
+	number   int64  // the revision to have; 0 = the next one
+	rank     int64  // in the order of the changes
 }
 
 // NewState prepares to play r into srv, and adds unknown resources of the recording to
@@ -87,33 +95,62 @@ func NewState(ctx context.Context, r *Recording, srv *apitest.Server) (*State, e
 	return s, nil
 }
 
-// inOrder sorts the changes that arrived within lag by their revisions. Those of one stream stay
-// in their order, whatever their revisions are.
+// inOrder sorts the changes that arrived within lag by their revisions. Those of one object in a
+// stream stay in their order, whatever their revisions are, and so do all that were seen.
 func inOrder(steps []step) []step {
 	const lag = 5 * time.Second
-	type ranked struct {
-		step
-		rank int64
+	type object struct {
+		stream int
+		key    kube.Key
 	}
 	var (
-		list   []ranked
-		old    int               // the steps before it arrived more than lag ago
-		lowest int64             // the highest rank of those
-		last   = map[int]int64{} // the highest rank of each stream
+		old     int                  // the steps before it arrived more than lag ago
+		lowest  int64                // the highest rank of those
+		last    = map[int]int64{}    // the highest rank of each stream
+		changed = map[object]int64{} // the rank of the last change of each object
+		taken   = revisions{}
 	)
-	for _, st := range steps {
-		for ; old < len(list) && list[old].at < st.at-lag; old++ {
-			lowest = max(lowest, list[old].rank)
+	for i := range steps {
+		if steps[i].number = number(steps[i].rev); !steps[i].unseen {
+			taken.add(steps[i].number)
 		}
-		rank := max(st.revision(), lowest, last[st.stream])
-		last[st.stream] = rank
-		list = append(list, ranked{st, rank})
 	}
-	slices.SortStableFunc(list, func(a, b ranked) int { return cmp.Compare(a.rank, b.rank) })
-	for i := range list {
-		steps[i] = list[i].step
+	for i := range steps {
+		st := &steps[i]
+		for ; steps[old].at < st.at-lag; old++ {
+			lowest = max(lowest, steps[old].rank)
+		}
+		where := object{st.stream, st.key}
+		st.rank = max(st.number, lowest, last[st.stream])
+		if st.unseen {
+			if st.number = taken.free(st.number); st.number > max(lowest, changed[where]) {
+				taken.add(st.number)
+				st.rank = st.number
+			} else {
+				st.number = 0
+			}
+		}
+		last[st.stream], changed[where] = max(last[st.stream], st.rank), st.rank
 	}
+	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(a.rank, b.rank) })
 	return steps
+}
+
+// revisions are those of changes, each with a lower number from which one may be free.
+type revisions map[int64]int64
+
+func (r revisions) add(n int64) { r[n] = n - 1 }
+
+// free returns the highest number up to n that is free; not above 0 = none is.
+func (r revisions) free(n int64) int64 {
+	free := n
+	for lower, taken := r[free]; taken; lower, taken = r[free] {
+		free = lower
+	}
+	for n != free { // the next search is shorter
+		r[n], n = free, r[n]
+	}
+	return free
 }
 
 // once leaves out the changes that another stream of the resource has made.
@@ -129,9 +166,9 @@ func once(steps []step) (all []step) {
 	return all
 }
 
-// revision returns the revision as a number; 0 = it is none.
-func (st *step) revision() int64 {
-	n, err := strconv.ParseInt(string(st.rev), 10, 64) // etcd's are signed
+// number returns a revision as a number; 0 = it is none.
+func number(rev kube.Revision) int64 {
+	n, err := strconv.ParseInt(string(rev), 10, 64) // etcd's are signed
 	if err != nil {
 		return 0
 	}
@@ -239,14 +276,14 @@ func (f *fold) change(st step) []step {
 	f.known[st.key] = lastState{st.uid, string(st.rev), st.object}
 	if known && old.uid != st.uid {
 		gone := st
-		gone.object, gone.uid, gone.rev = nil, old.uid, "" // that of st is for st
+		gone.object, gone.uid, gone.unseen, gone.number = nil, old.uid, true, 0
 		return []step{gone, st}
 	}
 	return []step{st}
 }
 
 // synced ends a listing: its objects follow in the order of their revisions, and then the
-// deletion of those that it did not contain, the last with the revision of the listing.
+// deletion of those that it did not contain.
 func (f *fold) synced(e *Entry) []step {
 	listing := f.listing
 	f.restart, f.listing = false, nil
@@ -263,16 +300,12 @@ func (f *fold) synced(e *Entry) []step {
 	}
 	for key, old := range f.known {
 		if !seen[key] {
-			gone = append(gone, step{at: e.At, rev: kube.Revision(e.Revision), resource: f.resource, key: key, uid: old.uid})
+			gone = append(gone, step{at: e.At, rev: kube.Revision(e.Revision), unseen: true, resource: f.resource, key: key, uid: old.uid})
 			delete(f.known, key)
 		}
 	}
 	slices.SortFunc(gone, func(a, b step) int { return a.key.Compare(b.key) })
-	for i := range len(gone) - 1 {
-		gone[i].rev = "" // any up to that of the listing
-	}
-	steps = append(steps, gone...)
-	return steps
+	return append(steps, gone...)
 }
 
 // ObjectsAt returns the objects that existed in the streams of a recording at a time
@@ -342,8 +375,8 @@ func (s *State) apply(st step) {
 		s.gone[st.key.Name] = st.object == nil
 	}
 	var rev kube.Revision
-	if n := st.revision(); n > 0 {
-		s.srv.Advance(kube.Revision(strconv.FormatInt(n-1, 10)))
+	if st.number > 0 {
+		s.srv.Advance(kube.Revision(strconv.FormatInt(st.number-1, 10)))
 	}
 	if st.object == nil {
 		rev = s.srv.Delete(st.resource, st.key)
