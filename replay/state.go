@@ -1,22 +1,15 @@
 package replay
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
-	"slices"
 	"strconv"
-	"time"
 
 	"github.com/listwatch/listwatch/apitest"
-	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
-	"github.com/listwatch/listwatch/watch"
 )
 
 // State plays the events of a recording into a fake API server, which any client can
@@ -42,20 +35,6 @@ type State struct {
 	served map[string]*Target       // by resource and group
 	gone   map[string]bool          // those whose definition was deleted
 	played int                      // number of steps
-}
-
-// step is one change of an object.
-type step struct {
-	at       time.Duration
-	stream   int
-	rev      kube.Revision
-	unseen   bool // a deletion that a listing shows: rev is the last that it may have
-	resource kube.Resource
-	key      kube.Key
-	uid      string
-	object   []byte // nil = deleted
-	number   int64  // the revision to have; 0 = the next one
-	rank     int64  // in the order of the changes
 }
 
 // NewState prepares to play r into srv, and adds unknown resources of the recording to
@@ -93,86 +72,6 @@ func NewState(ctx context.Context, r *Recording, srv *apitest.Server) (*State, e
 	}
 	s.steps = once(inOrder(s.steps))
 	return s, nil
-}
-
-// inOrder sorts the changes that arrived within lag by their revisions. Those of one object in a
-// stream stay in their order, whatever their revisions are, and so do all that were seen.
-func inOrder(steps []step) []step {
-	const lag = 5 * time.Second
-	type object struct {
-		stream int
-		key    kube.Key
-	}
-	var (
-		old     int                  // the steps before it arrived more than lag ago
-		lowest  int64                // the highest rank of those
-		last    = map[int]int64{}    // the highest rank of each stream
-		changed = map[object]int64{} // the rank of the last change of each object
-		taken   = revisions{}
-	)
-	for i := range steps {
-		if steps[i].number = number(steps[i].rev); !steps[i].unseen {
-			taken.add(steps[i].number)
-		}
-	}
-	for i := range steps {
-		st := &steps[i]
-		for ; steps[old].at < st.at-lag; old++ {
-			lowest = max(lowest, steps[old].rank)
-		}
-		where := object{st.stream, st.key}
-		st.rank = max(st.number, lowest, last[st.stream])
-		if st.unseen {
-			if st.number = taken.free(st.number); st.number > max(lowest, changed[where]) {
-				taken.add(st.number)
-				st.rank = st.number
-			} else {
-				st.number = 0
-			}
-		}
-		last[st.stream], changed[where] = max(last[st.stream], st.rank), st.rank
-	}
-	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(a.rank, b.rank) })
-	return steps
-}
-
-// revisions are those of changes, each with a lower number from which one may be free.
-type revisions map[int64]int64
-
-func (r revisions) add(n int64) { r[n] = n - 1 }
-
-// free returns the highest number up to n that is free; not above 0 = none is.
-func (r revisions) free(n int64) int64 {
-	free := n
-	for lower, taken := r[free]; taken; lower, taken = r[free] {
-		free = lower
-	}
-	for n != free { // the next search is shorter
-		r[n], n = free, r[n]
-	}
-	return free
-}
-
-// once leaves out the changes that another stream of the resource has made.
-func once(steps []step) (all []step) {
-	made := map[string]*fold{}
-	for _, st := range steps {
-		name := st.resource.GroupResource()
-		if made[name] == nil {
-			made[name] = &fold{known: map[kube.Key]lastState{}}
-		}
-		all = append(all, made[name].change(st)...)
-	}
-	return all
-}
-
-// number returns a revision as a number; 0 = it is none.
-func number(rev kube.Revision) int64 {
-	n, err := strconv.ParseInt(string(rev), 10, 64) // etcd's are signed
-	if err != nil {
-		return 0
-	}
-	return max(0, n)
 }
 
 // storable reports whether the server accepts an object.
@@ -214,133 +113,6 @@ func serve(ctx context.Context, srv *apitest.Server, t *Target) error {
 
 func add(srv *apitest.Server, t *Target) {
 	srv.AddResource(apitest.ResourceInfo{Resource: t.Resource, Columns: t.Columns, Defined: t.Columns != nil})
-}
-
-// fold converts events to changes: a listing contains all existing objects, and thereby
-// shows which ones were deleted.
-type fold struct {
-	resource kube.Resource
-	known    map[kube.Key]lastState
-	listing  []step // between RESTART and SYNCED; nil otherwise
-	restart  bool
-}
-
-type lastState struct {
-	uid, rev string
-	object   []byte
-}
-
-func (f *fold) take(e *Entry) []step {
-	switch watch.Type(e.Type) {
-	case watch.Restart:
-		f.restart, f.listing = true, nil
-	case watch.Added, watch.Modified, watch.Deleted:
-		st := step{at: e.At, rev: kube.Revision(e.Revision), resource: f.resource, object: e.Object,
-			key: kube.Key{Namespace: e.Namespace, Name: e.Name}, uid: e.UID}
-		if len(e.Object) > 0 {
-			id, _ := codec.Skim(e.Object) // it was checked when it was read
-			st.key, st.uid = kube.Key{Namespace: id.Namespace, Name: id.Name}, id.UID
-		}
-		if st.key.Name == "" {
-			return nil
-		}
-		if watch.Type(e.Type) == watch.Deleted {
-			st.object = nil
-		} else if len(e.Object) == 0 {
-			return nil // it could not be decoded
-		}
-		if f.restart {
-			f.listing = append(f.listing, st)
-			return nil
-		}
-		return f.change(st)
-	case watch.Synced:
-		return f.synced(e)
-	}
-	return nil
-}
-
-// change stores the new state, and first deletes an object with the same name and
-// another UID.
-func (f *fold) change(st step) []step {
-	old, known := f.known[st.key]
-	switch {
-	case st.object == nil && !known:
-		return nil
-	case st.object == nil:
-		delete(f.known, st.key)
-		return []step{st}
-	case known && old.rev == string(st.rev) && old.uid == st.uid && bytes.Equal(old.object, st.object):
-		return nil // a restored server gives a revision twice
-	}
-	f.known[st.key] = lastState{st.uid, string(st.rev), st.object}
-	if known && old.uid != st.uid {
-		gone := st
-		gone.object, gone.uid, gone.unseen, gone.number = nil, old.uid, true, 0
-		return []step{gone, st}
-	}
-	return []step{st}
-}
-
-// synced ends a listing: its objects follow in the order of their revisions, and then the
-// deletion of those that it did not contain.
-func (f *fold) synced(e *Entry) []step {
-	listing := f.listing
-	f.restart, f.listing = false, nil
-	slices.SortStableFunc(listing, func(a, b step) int {
-		c, _ := a.rev.Compare(b.rev) // 0 = unordered
-		return c
-	})
-	seen := map[kube.Key]bool{}
-	var steps, gone []step
-	for _, st := range listing {
-		seen[st.key] = true
-		st.at = e.At // a listing counts when it is complete
-		steps = append(steps, f.change(st)...)
-	}
-	for key, old := range f.known {
-		if !seen[key] {
-			gone = append(gone, step{at: e.At, rev: kube.Revision(e.Revision), unseen: true, resource: f.resource, key: key, uid: old.uid})
-			delete(f.known, key)
-		}
-	}
-	slices.SortFunc(gone, func(a, b step) int { return a.key.Compare(b.key) })
-	return append(steps, gone...)
-}
-
-// ObjectsAt returns the objects that existed in the streams of a recording at a time
-// since Header.TimeBase, as JSON sorted by resource, namespace and name. A listing
-// counts when it is complete.
-func (r *Recording) ObjectsAt(at time.Duration) [][]byte {
-	type id struct {
-		resource string
-		key      kube.Key
-	}
-	objects, folds := map[id][]byte{}, map[int]*fold{}
-	for _, e := range r.Entries {
-		if e.At > at {
-			continue
-		}
-		switch f := folds[e.ID]; {
-		case e.Kind == KindStream:
-			folds[e.ID] = &fold{resource: e.Target.Resource, known: map[kube.Key]lastState{}}
-		case e.Kind == KindEvent && f != nil:
-			for _, st := range f.take(e) {
-				where := id{st.resource.String(), st.key}
-				if objects[where] = st.object; st.object == nil {
-					delete(objects, where)
-				}
-			}
-		}
-	}
-	ids := slices.SortedFunc(maps.Keys(objects), func(a, b id) int {
-		return cmp.Or(cmp.Compare(a.resource, b.resource), a.key.Compare(b.key))
-	})
-	var out [][]byte
-	for _, where := range ids {
-		out = append(out, objects[where])
-	}
-	return out
 }
 
 // Len returns the number of changes: one that several streams have counts once.
