@@ -18,9 +18,10 @@ import (
 // no object should be in two: one that leaves the selection of either is deleted.
 //
 // A change has its recorded revision, so that revisions which a client kept are still
-// valid: changes of several streams that arrived within 5 s are made in the order of their
-// revisions. If that is not a 63-bit number, as those of etcd are, or not higher than the
-// server's, it gets the server's next one, and [State.Revision] maps the two. An object
+// valid. If that is not a 63-bit number, as those of etcd are, or not higher than the
+// server's, it gets the server's next one, and [State.Revision] maps the two. Changes of
+// several streams that arrived within 5 s are made in the order of their revisions; those
+// that are not above an earlier one, as after a restore, are made as they arrived. An object
 // is stored as recorded, except for the resourceVersion. A change of what is redacted is
 // a change, too, and so is one with a revision that a restored etcd assigned again.
 //
