@@ -39,8 +39,8 @@ type State struct {
 }
 
 // NewState prepares to play r into srv, and adds unknown resources of the recording to
-// it. The server should keep as many events as the recording has:
-// apitest.Options.History.
+// it. The server should keep as many events as the recording has, and twice the bytes of their
+// objects: apitest.Options.History and HistoryBytes.
 func NewState(ctx context.Context, r *Recording, srv *apitest.Server) (*State, error) {
 	s := &State{srv: srv, names: map[string]kube.Revision{}, served: map[string]*Target{}, gone: map[string]bool{}}
 	folds := map[int]*fold{}

@@ -73,7 +73,9 @@ func (o *File) Serve(p *cli.Program, ctx context.Context, rec *replay.Recording,
 	if len(rec.Streams()) == 0 {
 		return o.Error(errors.New("there are no events in this recording, hence no states; if it is one of traffic: --serve script"))
 	}
-	srv, err := apitest.Start(apitest.Options{Address: address, Hosts: o.AcceptHosts, History: len(rec.Entries) + 10_000, Revision: 1})
+	options := serverOptions(rec)
+	options.Address, options.Hosts = address, o.AcceptHosts
+	srv, err := apitest.Start(options)
 	if err != nil {
 		return listen.Error("--listen", o.Listen, err)
 	}
@@ -93,6 +95,15 @@ func (o *File) Serve(p *cli.Program, ctx context.Context, rec *replay.Recording,
 	t.Info("replay", "all changes are made; the server keeps the last state until it is stopped", "played", "changes", state.Len())
 	<-ctx.Done()
 	return context.Cause(ctx)
+}
+
+// serverOptions are those of a server that keeps every state of rec.
+func serverOptions(rec *replay.Recording) apitest.Options {
+	past := 32 << 20 // of the writes of clients
+	for _, e := range rec.Entries {
+		past += 2 * len(e.Object) // it is replaced, or deleted and shown by the event
+	}
+	return apitest.Options{Revision: 1, History: len(rec.Entries) + 10_000, HistoryBytes: past}
 }
 
 // tryIt returns a command that watches a type of a recording; empty if no server would
