@@ -81,3 +81,27 @@ func took(t *testing.T, srv *apitest.Server, method, path, typ, body string) (ow
 	}
 	return o.Metadata.ManagedFields
 }
+
+// TestPutExactlyInventsNoGeneration: pods of older servers have none.
+func TestPutExactlyInventsNoGeneration(t *testing.T) {
+	srv := apitest.NewInMemory(t)
+	for _, meta := range []string{
+		`{"name":"p","namespace":"d","uid":"u","creationTimestamp":"2026-01-02T03:04:05Z"}`,
+		`{"name":"p","namespace":"d","uid":"u","generation":5,"creationTimestamp":"2026-01-02T03:04:05Z"}`,
+		`{"name":"p","namespace":"d","uid":"u","creationTimestamp":"2026-01-02T03:04:05Z"}`,
+	} {
+		rev := srv.PutExactly(kube.Pods, `{"metadata":`+meta+`,"spec":{"containers":[]}}`)
+		var got struct{ Metadata map[string]any }
+		var want map[string]any
+		if err := json.Unmarshal(srv.Get(kube.Pods, kube.Key{Namespace: "d", Name: "p"}), &got); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal([]byte(meta), &want); err != nil {
+			t.Fatal(err)
+		}
+		want["resourceVersion"] = string(rev)
+		if d := cmp.Diff(want, got.Metadata); d != "" {
+			t.Error(d)
+		}
+	}
+}

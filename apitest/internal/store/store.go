@@ -312,7 +312,9 @@ func (st *Store) PutExactly(t *Table, o *object.Object) uint64 {
 		o.Meta.UID = cmp.Or(o.Meta.UID, old.Meta.UID)
 		o.Meta.CreationTimestamp = cmp.Or(o.Meta.CreationTimestamp, old.Meta.CreationTimestamp)
 	}
+	generation := o.Meta.Generation
 	st.PrepareCreate(t.Info, o)
+	o.Meta.Generation = generation
 	return st.Commit(t, o.Key, o)
 }
 
