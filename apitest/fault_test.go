@@ -371,6 +371,27 @@ func TestSwapTellsWhatItHeldAtTheEnd(t *testing.T) {
 	})
 }
 
+// TestErrorEventsAreTheLast: events that a fault holds back precede an ERROR event, which ends
+// the stream.
+func TestErrorEventsAreTheLast(t *testing.T) {
+	for name, hold := range map[string]http.HandlerFunc{"swap": faults.Swap(), "coalesce": faults.Coalesce(5)} {
+		for how, end := range map[string]func(*apitest.Server){
+			"fault": func(srv *apitest.Server) {
+				srv.On(apitest.Match{Verb: "watch", AfterEvent: 1}, faults.ErrorEvent(apitest.StatusExpired(1, 2)))
+			},
+			"expired": func(srv *apitest.Server) { time.AfterFunc(time.Second, srv.Expire) },
+		} {
+			t.Run(name+" "+how, func(t *testing.T) {
+				story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
+					srv.On(apitest.Match{Verb: "watch"}, hold)
+					end(srv)
+					watch(t, srv, configMaps+"?watch=1&resourceVersion=102&timeoutSeconds=5").want("ADDED z 103", "ERROR 410 Expired", "EOF")
+				})
+			})
+		}
+	}
+}
+
 func TestBookmarkOfAnotherKind(t *testing.T) {
 	story(t, apitest.Options{}, func(t *testing.T, srv *apitest.Server) {
 		srv.On(apitest.Match{Verb: "watch"}, faults.BookmarkOf("Pod")).Times(1)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -65,9 +66,14 @@ func inject(text func(*apitest.Exchange) []byte) http.HandlerFunc {
 	}
 }
 
-// ErrorEvent sends an ERROR event with st and ends the stream.
+// ErrorEvent sends an ERROR event with st and ends the stream. Events that other faults hold
+// back come before it.
 func ErrorEvent(st *kube.Status) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		if x := apitest.ExchangeOf(r); x.Begun() {
+			x.AtEnd(func() { x.Write(apitest.StatusEvent(st)) })
+			return
+		}
 		EndStream()(w, r)
 		w.Write(apitest.StatusEvent(st))
 	}
@@ -208,8 +214,8 @@ func Deep(depth int) http.HandlerFunc {
 		strings.Repeat("[", depth) + strings.Repeat("]", depth) + "}}\n")
 }
 
-// Swap sends the next two events in reverse order. If the stream ends between them, the
-// first one is sent at its end.
+// Swap sends the next two events in reverse order. If the stream ends between them, also by an
+// ERROR event, the first one is sent at its end.
 func Swap() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		x := apitest.ExchangeOf(r)
@@ -224,10 +230,15 @@ func Swap() http.HandlerFunc {
 				held = bytes.Clone(event)
 				return
 			}
-			w.Write(event)
-			if held != nil {
-				w.Write(held)
-				held = nil
+			events := [][]byte{event, held}
+			if bytes.HasPrefix(event, []byte(`{"type":"ERROR"`)) {
+				slices.Reverse(events)
+			}
+			held = nil
+			for _, event := range events {
+				if event != nil {
+					w.Write(event)
+				}
 			}
 		})(w, r)
 	}
