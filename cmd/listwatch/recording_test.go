@@ -205,6 +205,24 @@ func TestReplaySteps(t *testing.T) {
 	}
 }
 
+// TestReplayStepsByALargeNumber: one that no int can have is all that there are.
+func TestReplayStepsByALargeNumber(t *testing.T) {
+	in, typed, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	defer typed.Close() // not before the replay has ended
+	if _, err := io.WriteString(typed, "99999999999999999999\n"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if code := run(ctx, []string{"replay", recordings + "/drain.lwrec.ndjson.gz", "--step"}, func(string) string { return "" }, in, io.Discard, newTail()); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
 // TestReplayLeavesStdinAlone: what it did not need is there for who comes next.
 func TestReplayLeavesStdinAlone(t *testing.T) {
 	in, typed, err := os.Pipe()

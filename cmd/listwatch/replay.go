@@ -182,11 +182,8 @@ func stepping(in io.Reader, s *replay.Step) (end func()) {
 func steps(in io.Reader, s *replay.Step) {
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
-		n, err := strconv.Atoi(strings.TrimSpace(lines.Text()))
-		if err != nil || n < 1 {
-			n = 1
-		}
-		s.Release(n)
+		n, _ := strconv.Atoi(strings.TrimSpace(lines.Text())) // 0 = no number; the largest for a larger one
+		s.Release(max(1, n))
 	}
 	s.Release(1 << 40)
 }
