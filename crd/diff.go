@@ -20,7 +20,9 @@ type Change struct {
 	Message string
 
 	// Breaking changes make the server refuse an object or a request that it accepted,
-	// or lose data.
+	// or lose data. They are found by comparing schemas, without the objects: several changes
+	// together, or with rules in CEL, may break what each alone does not. [Check] reads the
+	// objects.
 	Breaking bool
 }
 

@@ -27,5 +27,6 @@
 //
 // Only a server compiles CEL: [Ensure] with DryRun checks it. [Diff] returns the
 // differences from the definition on the server, and which of them break stored objects
-// or clients. [Check] returns the stored objects that do not fit.
+// or clients, as far as the schemas show that. [Check] returns the stored objects that do
+// not fit.
 package crd
