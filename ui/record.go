@@ -54,8 +54,8 @@ func (k *kind) record(d cache.Delta[*item], p parsed) {
 		case d.Type == watch.Modified:
 			cells := archive.What(k.columns, []byte(it.hits), d.Old.cells, it.cells, maxWhat)
 			switch {
-			case cells == "", it.wanted != d.Old.wanted: // what somebody wants is said, and not what follows of it
-				c.what = cmp.Or(k.headline(it.life, p, diff.Summary), cells)
+			case cells == "", it.wanted != d.Old.wanted, k.id == "configmaps", k.id == "secrets": // what somebody wants is said, and not what follows of it
+				c.what = cmp.Or(k.headline(it.life, p, diff.Summary), cells, "changed: too large to be compared here")
 			case k.id == "pods": // whose conditions say what the cells do
 				c.what = cells
 			default:

@@ -142,3 +142,13 @@ func TestNamespaceStays(t *testing.T) {
 	p.without("#rows", "db")
 	p.sound()
 }
+
+// TestNamesOnATelephone are as wide as they are with their namespaces.
+func TestNamesOnATelephone(t *testing.T) {
+	w := start(t)
+	w.api.Put(kube.Deployments, `{"metadata":{"namespace":"warehouse","name":"gateway"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}}}}}`)
+	p := w.open("type=deployments.apps", look{width: 400})
+	p.shows("#rows", "warehouse/gateway")
+	p.until("(e => e.scrollWidth <= e.clientWidth)([...document.querySelectorAll('#rows td')].find(e => e.innerText === 'warehouse/gateway'))")
+	p.sound()
+}

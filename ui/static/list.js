@@ -145,7 +145,7 @@ export class List {
 	measure(rows) {
 		this.columns.forEach((c, i) => {
 			let most = 0;
-			for (const r of rows) most = Math.max(most, (c.cell === -1 ? r.ns : c.cell >= 0 ? this.cell(r, c) : "").length);
+			for (const r of rows) most = Math.max(most, (c.last ? "" : this.value(r, c)).length);
 			const want = c.last ? 100 : Math.min(c.main ? (this.narrow() ? 216 : 440) : 320, most * (c.main ? 7.9 : STATUS.test(c.name) ? 8.8 : 7.6) + 18 + (i === 0 ? 8 : 0));
 			this.widths[i] = Math.max(this.widths[i], Math.ceil(want));
 		});
@@ -176,6 +176,12 @@ export class List {
 		this.terse = last < 150;
 		this.columns.forEach((c, i) => { this.cols[i].style.width = (c.last ? last : widths[i]) + "px"; });
 		this.table.style.width = sum + last + "px";
+	}
+
+	// value is what stands in a column: on a telephone the namespace stands before the name.
+	value(row, c) {
+		if (c.cell === -1) return row.ns;
+		return c.main && this.narrow() && row.ns && (this.view.ns || []).length !== 1 ? `${row.ns}/${this.cell(row, c)}` : this.cell(row, c);
 	}
 
 	// cell is the text of a cell. Ages in it were true when the server wrote the row: those
@@ -254,7 +260,7 @@ export class List {
 		if (d.row !== row) {
 			this.columns.forEach((c, i) => {
 				if (c.last) return;
-				const value = c.cell === -1 ? row.ns : c.main && this.narrow() && row.ns && (this.view.ns || []).length !== 1 ? `${row.ns}/${this.cell(row, c)}` : this.cell(row, c);
+				const value = this.value(row, c);
 				text(d.cells[i], value);
 				if (value.length > 12) d.cells[i].title = value; else d.cells[i].removeAttribute("title");
 			});

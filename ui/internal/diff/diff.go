@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	udiff "github.com/aymanbagabas/go-udiff"
-
 	"github.com/listwatch/listwatch/internal/compare"
 	"github.com/listwatch/listwatch/internal/printable"
 )
@@ -74,12 +72,13 @@ func Objects(a, b map[string]any, limit int) (changes []Change, more int) {
 		}
 		c := Change{Path: at, Lines: lines(d)}
 		size += len(at) + len(c.Lines)
+		was, is := around(d)
 		if !d.Added {
-			c.Old = text(d.Old)
+			c.Old = text(was)
 			size += len(*c.Old)
 		}
 		if !d.Removed {
-			c.New = text(d.New)
+			c.New = text(is)
 			size += len(*c.New)
 		}
 		f := found{Change: c, rank: rank(steps), leaf: leafOrder(d.Path)}
@@ -112,21 +111,6 @@ func pathOf(steps []*compare.Path) string {
 		}
 	}
 	return printable.Cut(b.String(), maxValue)
-}
-
-// lines compares two texts of several lines. It returns "" where there are none.
-func lines(d compare.Difference) string {
-	a, before := d.Old.(string)
-	b, after := d.New.(string)
-	if d.Added || d.Removed || !before || !after || !strings.Contains(strings.TrimSpace(a), "\n") || !strings.Contains(strings.TrimSpace(b), "\n") {
-		return ""
-	}
-	s, err := udiff.ToUnified("", "", a, udiff.Lines(a, b), 3)
-	if err != nil {
-		return "" // it is shown as a whole
-	}
-	_, s, _ = strings.Cut(s, "+++ \n")
-	return printable.Cut(s, maxValue)
 }
 
 // text is a value as a person reads it: a string as it is, else JSON.

@@ -1,9 +1,13 @@
 package diff
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
+	udiff "github.com/aymanbagabas/go-udiff"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -36,7 +40,7 @@ func TestObjects(t *testing.T) {
 		{"a verb of a rule", `{"rules":[{"verbs":["get","list","watch"]}]}`, `{"rules":[{"verbs":["list","watch"]}]}`, "Changed: rules[0].verbs[0] get removed", []Change{{"rules[0].verbs[0]", s("get"), nil, ""}}},
 		{"a rule", `{"spec":{"ingress":[{"ports":[{"port":9090}]},{"from":[{"podSelector":{"matchLabels":{"app":"cart"}}}],"ports":[{"port":8080,"protocol":"TCP"}]}]}}`, `{"spec":{"ingress":[{"ports":[{"port":9090}]}]}}`,
 			"Spec changed: ingress[1] removed (app cart, port 8080, protocol TCP)", []Change{{"spec.ingress[1]", s(`{"from":[{"podSelector":{"matchLabels":{"app":"cart"}}}],"ports":[{"port":8080,"protocol":"TCP"}]}`), nil, ""}}},
-		{"texts of several lines", `{"data":{"a":"x: 1\ny: 2\nz: 3\n"}}`, `{"data":{"a":"x: 1\nz: 3\ny: 2\n"}}`, "Data changed: a", []Change{{"data.a", s("x: 1\ny: 2\nz: 3\n"), s("x: 1\nz: 3\ny: 2\n"), "@@ -1,3 +1,3 @@\n x: 1\n+z: 3\n y: 2\n-z: 3\n"}}},
+		{"texts of several lines", `{"data":{"a":"x: 1\ny: 2\nz: 3\n"}}`, `{"data":{"a":"x: 1\nz: 3\ny: 2\n"}}`, "Data changed: a", []Change{{"data.a", s("x: 1\ny: 2\nz: 3\n"), s("x: 1\nz: 3\ny: 2\n"), "@@ -1,3 +1,3 @@\n x: 1\n-y: 2\n z: 3\n+y: 2\n"}}},
 		{"a text of one line becomes longer", `{"data":{"a":"x\n"}}`, `{"data":{"a":"x\ny"}}`, "Data changed: a", []Change{{"data.a", s("x\n"), s("x\ny"), ""}}},
 		{"another order", `{"subjects":[{"name":"a"},{"name":"b"}]}`, `{"subjects":[{"name":"b"},{"name":"a"}]}`, "Changed: subjects[order] a, b → b, a", []Change{{"subjects[order]", s("a, b"), s("b, a"), ""}}},
 		{"names twice", `{"a":[{"name":"x"},{"name":"x"}]}`, `{"a":[{"name":"x"}]}`, "Changed: a[1] removed (name x)", []Change{{"a[1]", s(`{"name":"x"}`), nil, ""}}},
@@ -75,5 +79,75 @@ func TestDifferencesAreLimited(t *testing.T) {
 	}
 	if more == 0 || size > maxBytes+2*maxValue+100 {
 		t.Errorf("%d differences of %d bytes, %d more", len(got), size, more)
+	}
+}
+
+// TestLongTextsAreCutAroundWhatDiffers: the end of a long text is compared as its beginning is, and
+// what is left out is counted.
+func TestLongTextsAreCutAroundWhatDiffers(t *testing.T) {
+	one := func(a, b string) Change {
+		t.Helper()
+		changes, more := Objects(map[string]any{"a": a}, map[string]any{"a": b}, 10)
+		if len(changes) != 1 || more != 0 {
+			t.Fatalf("%d changes and %d more", len(changes), more)
+		}
+		return changes[0]
+	}
+	file := func(lines int, at func(int) string) string {
+		var b strings.Builder
+		for i := range lines {
+			fmt.Fprintf(&b, "tenant-%d: {upstream: pool-%d.internal:8443, timeout: %s}\n", i, i%7, at(i))
+		}
+		return b.String()
+	}
+	same := func(int) string { return "30s" }
+	// Every tenth line, and the last: 200 hunks.
+	c := one(file(2000, same), file(2000, func(i int) string {
+		if i%10 == 0 || i == 1999 {
+			return "99s"
+		}
+		return "30s"
+	}))
+	if n := strings.Count(c.Lines, "\n+tenant"); n != 201 || !strings.Contains(c.Lines, "+tenant-1999:") {
+		t.Errorf("%d lines of 201 are shown, of %d bytes, which end with %q", n, len(c.Lines), c.Lines[len(c.Lines)-100:])
+	}
+	// All lines: it is cut, and says by how much.
+	c = one(file(2000, same), file(2000, func(int) string { return "99s" }))
+	if n := strings.Count(c.Lines, "\n"); len(c.Lines) > maxLines+100 || !strings.HasSuffix(c.Lines, fmt.Sprintf("… and %d more lines", 4001-n)) {
+		t.Errorf("%d lines of %d bytes, which end with %q", n, len(c.Lines), c.Lines[len(c.Lines)-50:])
+	}
+	// One line.
+	long := strings.Repeat("é,", 7000)
+	c = one(long+"x"+long, long+"y"+long)
+	if c.Lines != "" || len(*c.Old) > 300 || strings.Trim(*c.Old, "…é,") != "x" || strings.Trim(*c.New, "…é,") != "y" || !utf8.ValidString(*c.Old) {
+		t.Errorf("old %q\nnew %q", *c.Old, *c.New)
+	}
+	c = one(long, long+"y")
+	if !strings.HasSuffix(*c.New, ",y") || strings.HasSuffix(*c.Old, "…") || !strings.HasPrefix(*c.Old, "…") {
+		t.Errorf("old %q\nnew %q", *c.Old, *c.New)
+	}
+}
+
+// TestEditsLeadToTheOtherText, of random texts with lines that recur.
+func TestEditsLeadToTheOtherText(t *testing.T) {
+	for seed := range uint64(2000) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		text := func() string {
+			var b strings.Builder
+			for range r.IntN(30) {
+				fmt.Fprintf(&b, "%d%s", r.IntN(20), []string{"\n", "\n", "\n", "", "\r\n"}[r.IntN(5)])
+			}
+			return b.String()
+		}
+		a, b := text(), text()
+		if got, err := udiff.Apply(a, edits(a, b)); err != nil || got != b {
+			t.Fatalf("seed %d: %q to %q: %q, %v", seed, a, b, got, err)
+		}
+		if a == b {
+			continue
+		}
+		if s, err := udiff.ToUnified("", "", a, edits(a, b), 0); err != nil || strings.Count(s, "\n+") > strings.Count(b, "\n")+2 {
+			t.Fatalf("seed %d: %v\n%s", seed, err, s)
+		}
 	}
 }
