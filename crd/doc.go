@@ -25,8 +25,7 @@
 // type struct{}. The word immutable adds a rule to the struct around the member. The
 // server evaluates it only if the struct exists both before and after a write.
 //
-// Only a server compiles CEL: [Ensure] with DryRun checks it. [Diff] returns the
-// differences from the definition on the server, and which of them break stored objects
-// or clients, as far as the schemas show that. [Check] returns the stored objects that do
-// not fit.
+// Only a server compiles CEL: [Ensure] with DryRun checks it. [Diff] returns the differences from
+// the definition on the server, and which of them break stored objects or clients, as far as the
+// schemas show that. [Check] returns the stored objects that do not fit.
 package crd
