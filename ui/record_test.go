@@ -3,6 +3,7 @@ package ui
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +32,23 @@ func TestChangesThatNoCellShows(t *testing.T) {
 		want := []string{"Status Running → Failed", "Annotations changed: note added", "Labels changed: app web → shop", ""}
 		if diff := cmp.Diff(want, what); diff != "" {
 			t.Error(diff)
+		}
+	})
+}
+
+// TestDataThatChangedIsSaid also where the number of keys changes, and where it is too much.
+func TestDataThatChangedIsSaid(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		p := w.open()
+		for _, data := range []string{`"a":"2"`, `"a":"3","b":"1"`, `"a":"` + strings.Repeat("x", 70<<10) + `","b":"1"`} {
+			w.srv.Put(kube.ConfigMaps, `{"metadata":{"namespace":"shop","name":"web"},"data":{`+data+`}}`)
+			w.pass(time.Second)
+		}
+		var got struct{ Changes []struct{ What string } }
+		p.get("api/changes?types=configmaps", &got)
+		want := []struct{ What string }{{"changed: too large to be compared here"}, {"Data changed: a 2 → 3, b added"}, {""}}
+		if diff := cmp.Diff(want, got.Changes); diff != "" {
+			t.Errorf("changes (-want +got):\n%s", diff)
 		}
 	})
 }
