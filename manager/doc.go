@@ -8,5 +8,6 @@
 //
 // Informers run on all replicas, so that a new leader begins at once; controllers run on the
 // leader only. When the Manager stops, it first stops the controllers, then releases the lease,
-// then stops the informers, and finally the listener.
+// then stops webhook servers and waits until they have drained, then stops the informers, and
+// finally the listener.
 package manager

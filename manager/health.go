@@ -100,7 +100,7 @@ func (m *Manager) healthz(w http.ResponseWriter, _ *http.Request) {
 
 // current returns the parts that run now; m.mu is locked.
 func (m *Manager) current() []*part {
-	parts := slices.Clone(m.always.parts)
+	parts := slices.Concat(m.always.parts, m.asked.parts)
 	if m.leading {
 		parts = append(parts, m.led.parts...)
 	}

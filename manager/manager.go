@@ -79,6 +79,7 @@ type Manager struct {
 	leading  bool
 	stopping bool
 	always   stage
+	asked    stage // of always, what stops first
 	led      stage
 	checks   []check
 	busy     map[string]int // parts that have not returned yet, by name

@@ -32,6 +32,8 @@ type stage struct {
 // Add adds parts that always run: informers, groups, recorders. While the Manager runs, it starts
 // them at once, and /readyz depends on them too; while it stops, it starts no part. Add panics if
 // a part is nil, and while the Manager runs also if a controller has the name of another one.
+// A part with a method StopsFirst(), such as a webhook.Server, ends before the others are stopped:
+// they may be asked until then.
 func (m *Manager) Add(runners ...Runner) { m.add(&m.always, false, runners) }
 
 // AddLed adds parts, such as controllers, that run only while this process leads. Without an
@@ -71,9 +73,13 @@ func (m *Manager) append(to *stage, optional bool, runners []Runner, prepared bo
 	}
 	for _, r := range runners {
 		p := &part{Runner: r, optional: optional, removed: make(chan struct{}), done: make(chan struct{})}
-		to.parts = append(slices.Clip(to.parts), p)
-		if to.start != nil {
-			to.start(p)
+		at := to
+		if _, ok := r.(interface{ StopsFirst() }); ok && to == &m.always {
+			at = &m.asked
+		}
+		at.parts = append(slices.Clip(at.parts), p)
+		if at.start != nil {
+			at.start(p)
 		}
 	}
 	if len(m.led.parts) > 0 {
@@ -93,7 +99,7 @@ func (m *Manager) append(to *stage, optional bool, runners []Runner, prepared bo
 func (m *Manager) Remove(ctx context.Context, r Runner) error {
 	m.mu.Lock()
 	var p *part
-	for _, s := range []*stage{&m.always, &m.led} {
+	for _, s := range []*stage{&m.always, &m.asked, &m.led} {
 		if n := slices.IndexFunc(s.parts, func(p *part) bool { return same(p.Runner, r) }); p == nil && n >= 0 {
 			p = s.parts[n]
 			s.parts = slices.Delete(slices.Clone(s.parts), n, n+1)
@@ -153,7 +159,7 @@ func (m *Manager) begin(ctx, all context.Context, s *stage, stop context.CancelC
 func (m *Manager) runners() (all []Runner) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, p := range slices.Concat(m.always.parts, m.led.parts) {
+	for _, p := range slices.Concat(m.always.parts, m.asked.parts, m.led.parts) {
 		all = append(all, p.Runner)
 	}
 	return all

@@ -154,6 +154,33 @@ func TestManagerEndsWithAPartThatWasAdded(t *testing.T) {
 	})
 }
 
+// TestManagerStopsWhatIsAskedFirst: a part that drains ends while the informers run.
+func TestManagerStopsWhatIsAskedFirst(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		m := manager.New(manager.Options{Elector: &elector{w: w}})
+		m.Add(&part{w: w, name: "informer"}, asked{&part{w: w, name: "server", stop: 15 * time.Second}})
+		m.AddLed(asked{&part{w: w, name: "ctl", stop: time.Second}})
+		stop := start(t, m)
+		<-time.After(10 * time.Second)
+		late := asked{&part{w: w, name: "late", stop: time.Second}}
+		m.Add(late)
+		synctest.Wait()
+		w.notes()
+		if err := m.Remove(t.Context(), late); err != nil {
+			t.Error(err)
+		}
+		wantNotes(t, w, "late ends")
+		if err := stop(); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		wantNotes(t, w, "ctl ends", "lease released", "server ends", "informer ends")
+	})
+}
+
+type asked struct{ *part }
+
+func (asked) StopsFirst() {}
+
 // TestManagerErrorsThatAreJoined: a part that joins a failure of its own to the reason why it ended
 // has failed. A reason with more than one error in its text has not.
 func TestManagerErrorsThatAreJoined(t *testing.T) {

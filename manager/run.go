@@ -47,6 +47,8 @@ func (m *Manager) Run(ctx context.Context) error {
 	defer stop(nil)
 	below, stopBelow := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stopBelow(nil)
+	asked, stopAsked := context.WithCancelCause(below)
+	defer stopAsked(nil)
 
 	server, err := m.serve(stop)
 	if err != nil {
@@ -68,10 +70,13 @@ func (m *Manager) Run(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		var always sync.WaitGroup
+		var always, drained sync.WaitGroup
 		m.begin(below, ctx, &m.always, stop, &always)
+		m.begin(asked, ctx, &m.asked, stop, &drained)
 		m.lead(ctx, stop)
 		<-ctx.Done()
+		stopAsked(context.Cause(ctx))
+		drained.Wait()
 		stopBelow(context.Cause(ctx))
 		always.Wait()
 		server.Close()

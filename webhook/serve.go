@@ -72,6 +72,10 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
+// StopsFirst makes a Manager wait for the end of Run before it stops informers, which the
+// functions of the Server may ask as long as it drains. It does nothing.
+func (s *Server) StopsFirst() {}
+
 // drain serves for Options.Drain, and then until the requests in progress are answered.
 // Connections end after their next response, not while they are idle: an API server could
 // be sending a request on such a connection, and would not repeat it.
