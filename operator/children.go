@@ -238,9 +238,10 @@ func (s *Children[C, T]) metaOf(c C) (kube.Meta, error) {
 }
 
 // Delete deletes a child, and reports whether the cache shows that owner has no child of
-// this name. The owner is reconciled again when the child is gone.
+// this name. A name alone is that of the children in all namespaces, "namespace/name" that of
+// one. The owner is reconciled again when the child is gone.
 func (s *Children[C, T]) Delete(ctx context.Context, owner T, name string, o client.DeleteOptions) (gone bool, err error) {
-	left, err := s.remove(ctx, owner, o, func(k kube.Key) bool { return k.Name == name })
+	left, err := s.remove(ctx, owner, o, func(k kube.Key) bool { return k.Name == name || k.String() == name })
 	return left == 0, err
 }
 
@@ -264,9 +265,10 @@ func (s *Children[C, T]) delete(ctx context.Context, owner T, c C, o client.Dele
 }
 
 // Prune deletes the children of owner whose names are not in keep, and returns how many
-// of these the cache still shows. Objects that Create has made are children, too.
+// of these the cache still shows. A name alone keeps the children in all namespaces,
+// "namespace/name" one. Objects that Create has made are children, too.
 func (s *Children[C, T]) Prune(ctx context.Context, owner T, o client.DeleteOptions, keep ...string) (left int, err error) {
-	return s.remove(ctx, owner, o, func(k kube.Key) bool { return !slices.Contains(keep, k.Name) })
+	return s.remove(ctx, owner, o, func(k kube.Key) bool { return !slices.Contains(keep, k.Name) && !slices.Contains(keep, k.String()) })
 }
 
 // remove deletes the children of owner with such keys, and returns how many there are.

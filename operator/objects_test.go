@@ -149,6 +149,42 @@ func TestDeleteOfAClusterScopedOwner(t *testing.T) {
 	})
 }
 
+// Children of one name in two namespaces are deleted together by it, and alone by their key.
+func TestChildrenOfOneNameInTwoNamespaces(t *testing.T) {
+	for how, want := range map[string]string{"delete m": "", "delete b/m": "a/m", "delete c/m": "a/m b/m", "prune m": "a/m b/m", "prune a/m": "a/m", "prune c/m": ""} {
+		sail(t, func(ctx context.Context, _ *operator.Objects[fleet], maps *operator.Children[kube.Partial, fleet], o fleet) error {
+			verb, name, _ := strings.Cut(how, " ")
+			switch {
+			case !o.Spec.Sunk:
+				_, err := maps.Apply(ctx, o, `{"metadata":{"namespace":"a","name":"m"}}`)
+				if err == nil {
+					_, err = maps.Apply(ctx, o, `{"metadata":{"namespace":"b","name":"m"}}`)
+				}
+				return err
+			case verb == "prune":
+				_, err := maps.Prune(ctx, o, client.DeleteOptions{}, name)
+				return err
+			}
+			_, err := maps.Delete(ctx, o, name, client.DeleteOptions{})
+			return err
+		}, func(ctx context.Context, srv *apitest.Server, c *client.Client) {
+			srv.Put(fleets, `{"metadata":{"name":"x"}}`)
+			settle()
+			if _, err := client.Of[fleet](c, fleets).Patch(ctx, kube.Key{Name: "x"}, client.MergePatch, `{"spec":{"sunk":true}}`); err != nil {
+				t.Fatal(err)
+			}
+			settle()
+			var left []string
+			for _, m := range apitest.Objects[kube.Partial](srv, kube.ConfigMaps) {
+				left = append(left, kube.KeyOf(m).String())
+			}
+			if got := strings.Join(left, " "); got != want {
+				t.Errorf("%s: %q are left, want %q", how, got, want)
+			}
+		})
+	}
+}
+
 // The second change of a run begins with what the first one wrote.
 func TestStatusIsPatchedTwice(t *testing.T) {
 	run(t, func(w *world) {
