@@ -214,7 +214,7 @@ func TestManagerErrorsThatAreJoined(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			cancel(errors.Join(lost, errors.New("more")))
 			m = manager.New(manager.Options{})
-			q := runner(func(ctx context.Context) error { return fmt.Errorf("ended: %w", context.Cause(ctx)) })
+			q := runner(func(ctx context.Context) error { <-ctx.Done(); return fmt.Errorf("ended: %w", context.Cause(ctx)) })
 			m.Add(&q)
 			if err := m.Run(ctx); err != nil {
 				t.Errorf("%s: Run with such a cause: %v", c.name, err)
