@@ -14,6 +14,9 @@ import (
 	"github.com/listwatch/listwatch/webhook"
 )
 
+// A Manager stops webhook servers before the informers: see manager.Manager.Add.
+var _ interface{ StopsFirst() } = (*webhook.Server)(nil)
+
 type thing struct {
 	kube.Meta `json:"metadata"`
 }
