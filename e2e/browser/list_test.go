@@ -152,3 +152,16 @@ func TestNamesOnATelephone(t *testing.T) {
 	p.until("(e => e.scrollWidth <= e.clientWidth)([...document.querySelectorAll('#rows td')].find(e => e.innerText === 'warehouse/gateway'))")
 	p.sound()
 }
+
+// TestNewNamespaceCanBeChosen at once.
+func TestNewNamespaceCanBeChosen(t *testing.T) {
+	w := start(t)
+	w.pod("web", "Running", 0)
+	p := w.open("type=pods", look{})
+	p.shows(row("web"), "Running")
+	w.api.Put(kube.Pods, `{"metadata":{"namespace":"fresh","name":"db"}}`)
+	p.shows("#count", "2")
+	p.press("n")
+	p.shows("#dialog", "fresh")
+	p.sound()
+}

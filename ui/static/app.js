@@ -417,10 +417,10 @@ async function switchTo(name) {
 }
 
 function namespaces() {
-	const all = ["", ...new Set([...(state?.namespaces || []), ...(view.ns || [])])];
-	choose("Namespace", "a name; Ctrl+Enter adds or removes it", all.map(n => ({ label: n || "all namespaces", note: (view.ns || []).includes(n) ? "chosen" : "", words: n.toLowerCase(), exact: [n],
-		pick: more => go({ ns: !n ? [] : more ? (view.ns.includes(n) ? view.ns.filter(x => x !== n) : [...view.ns, n]) : [n] }) })));
-	link.get("api/state").then(st => { state = { ...state, ...st }; }, () => {});
+	const all = () => ["", ...new Set([...(state?.namespaces || []), ...(view.ns || [])])].map(n => ({ label: n || "all namespaces", note: (view.ns || []).includes(n) ? "chosen" : "", words: n.toLowerCase(), exact: [n],
+		pick: more => go({ ns: !n ? [] : more ? (view.ns.includes(n) ? view.ns.filter(x => x !== n) : [...view.ns, n]) : [n] }) }));
+	const replace = choose("Namespace", "a name; Ctrl+Enter adds or removes it", all());
+	link.get("api/state").then(st => { state = { ...state, ...st }; replace(all()); }, () => {});
 }
 
 // health says for each watched type how well it is known.
@@ -443,7 +443,7 @@ async function openMoment() {
 	dialog("Open this moment as a cluster", h("p", { class: "quiet" }, "A server with the state of this moment is started."));
 	try {
 		const m = await link.post("api/moment", { at });
-		dialog("This moment as a cluster", h("p", {}, `A server with the state of ${clock(at)} listens on ${m.server}. It ends with listwatch.`),
+		dialog("This moment as a cluster", h("p", {}, `A server with the state of ${clock(at)} listens on ${m.server}. It takes writes too, of which the cluster knows nothing, and ends with listwatch.`),
 			m.unknown ? h("p", { class: "note" }, `It refuses ${plural(m.unknown.length, "type")} of which nothing is known at this moment: ${m.unknown.slice(0, 8).join(", ")}${m.unknown.length > 8 ? ` and ${number(m.unknown.length - 8)} more` : ""}.`) : null, (m.commands || []).map(c => command(c)), m.file ? command("export KUBECONFIG=" + m.file) : null);
 	} catch (e) { dialog("This moment cannot be opened", h("p", { dir: "auto" }, e.message)); }
 }

@@ -12,6 +12,7 @@ export function dialog(title, ...nodes) {
 }
 
 // choose shows options that match what is typed. An option is {label, note, words, exact, pick(more)}.
+// It returns what replaces them.
 export function choose(title, hint, options) {
 	const d = $("dialog"), input = h("input", { type: "text", role: "combobox", "aria-expanded": "true", "aria-controls": "options", "aria-autocomplete": "list", autocomplete: "off", spellcheck: "false", placeholder: hint, "aria-label": title });
 	d.classList.remove("broad");
@@ -37,6 +38,7 @@ export function choose(title, hint, options) {
 	draw();
 	if (!d.open) d.showModal();
 	input.focus();
+	return all => { options = all; draw(); };
 }
 
 // timeOf reads a time as people write it: 14:03, 14:03:20, 2026-11-22 14:03, 10m or "10m ago",

@@ -63,16 +63,26 @@ func (r Rates) PerMinute(at int64) []int64 {
 	return out
 }
 
-// Into adds what happened from one time to another to buckets of equal length.
+// Into adds what happened from one time to another to buckets of equal length. Nothing has happened
+// after to. A step that several buckets have a part of is spread evenly.
 func (r Rates) Into(buckets []Counts, from, to int64) {
+	n := int64(len(buckets))
 	for s, c := range r {
-		at := s*step + step/2
-		if at < from || at >= to {
-			continue
-		}
-		b := &buckets[(at-from)*int64(len(buckets))/(to-from)]
-		for i, n := range c {
-			b[i] += n
+		begin, end := s*step, min((s+1)*step, to)
+		var added Counts
+		for at := begin; at < end; {
+			var into Counts // what is before from is for no bucket
+			b, next := &into, min(from, end)
+			if at >= from {
+				k := (at - from) * n / (to - from)
+				b, next = &buckets[k], min(end, from+((k+1)*(to-from)+n-1)/n)
+			}
+			for i, all := range c {
+				sum := (all*(next-begin) + (end-begin)/2) / (end - begin)
+				b[i] += sum - added[i]
+				added[i] = sum
+			}
+			at = next
 		}
 	}
 }

@@ -4,6 +4,7 @@ package livepage
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -134,6 +135,9 @@ func openMoment(ctx context.Context) func(context.Context, time.Time, []ui.Objec
 		list, known := make([]past.Object, len(objects)), map[string]bool{}
 		for i, o := range objects {
 			list[i] = past.Object(o)
+			if o.Resource == kube.Secrets {
+				list[i].JSON = encoded(o.JSON)
+			}
 			known[o.Resource.GroupResource()] = true
 		}
 		srv, err := past.Serve(list, nil, at, false)
@@ -174,4 +178,26 @@ func refuseOthers(ctx context.Context, srv *apitest.Server, known map[string]boo
 			Message: "the " + name + " of this moment are not known: they were not watched then, or the history does not reach back so far"}))
 	}
 	return names, nil
+}
+
+// encoded returns a Secret with what stands for its values in base64, as clients decode them.
+func encoded(secret []byte) []byte {
+	var o map[string]json.RawMessage
+	var texts map[string]string
+	if json.Unmarshal(secret, &o) != nil || json.Unmarshal(o["data"], &texts) != nil {
+		return secret // nil, or without data
+	}
+	data := map[string][]byte{} // which json encodes
+	for name, text := range texts {
+		data[name] = []byte(text)
+	}
+	b, err := json.Marshal(data)
+	if err != nil {
+		return secret
+	}
+	o["data"] = b
+	if b, err = json.Marshal(o); err != nil {
+		return secret
+	}
+	return b
 }

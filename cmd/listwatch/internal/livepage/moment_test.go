@@ -17,20 +17,27 @@ func TestMomentRefusesWhatIsNotKnown(t *testing.T) {
 	m, err := openMoment(t.Context())(t.Context(), time.Now(), []ui.Object{
 		{Resource: kube.Pods},
 		{Resource: kube.Pods, JSON: []byte(`{"metadata":{"namespace":"shop","name":"web","resourceVersion":"7"}}`)},
+		{Resource: kube.Secrets},
+		{Resource: kube.Secrets, JSON: []byte(`{"metadata":{"namespace":"shop","name":"key","resourceVersion":"8"},"type":"Opaque","data":{"a":"[redacted #67dd]"}}`)},
 		{Resource: kube.Services}, // it is known that there were none
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for r, want := range map[kube.Resource]int{kube.Pods: 1, kube.Services: 0, kube.Leases: -1, kube.Namespaces: -1} {
+	for r, want := range map[kube.Resource]int{kube.Pods: 1, kube.Secrets: 1, kube.Services: 0, kube.Leases: -1, kube.Namespaces: -1} {
 		resp, err := http.Get(m.Server + r.Path(""))
 		if err != nil {
 			t.Fatal(err)
 		}
-		var list struct{ Items []json.RawMessage }
+		var list struct {
+			Items []struct{ Data map[string][]byte }
+		}
 		err = json.NewDecoder(resp.Body).Decode(&list)
 		resp.Body.Close()
 		got := len(list.Items)
+		if r == kube.Secrets && (got != 1 || string(list.Items[0].Data["a"]) != "[redacted #67dd]") {
+			t.Errorf("Secrets: %+v, %v", list.Items, err)
+		}
 		if resp.StatusCode == http.StatusServiceUnavailable {
 			got = -1
 		}
