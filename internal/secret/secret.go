@@ -53,7 +53,7 @@ func Replace(m map[string]any, mark func(key string, value any) string) {
 	}
 	meta, _ := m["metadata"].(map[string]any)
 	notes, _ := meta["annotations"].(map[string]any)
-	if _, ok := notes[LastApplied]; ok {
-		notes[LastApplied] = Placeholder
+	if v, ok := notes[LastApplied]; ok {
+		notes[LastApplied] = mark(LastApplied, v)
 	}
 }

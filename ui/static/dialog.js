@@ -85,5 +85,5 @@ const KEYS = [
 
 export function help() {
 	dialog("Keyboard", h("dl", {}, KEYS.map(([k, what]) => [h("dt", {}, k.split(" ").map(x => x === "…" ? " … " : [h("kbd", {}, x), " "])), h("dd", {}, what)])),
-		h("h2", {}, "What is shown"), h("p", { class: "quiet" }, "A row that changed is marked for ten seconds, and its last column names the cells. A deleted row stays for ten seconds. Hatched purple is a gap: what happened then is not known. Counts in italics are of types that nobody watches, with their age."));
+		h("h2", {}, "What is shown"), h("p", { class: "quiet" }, "A row that changed is marked for ten seconds, and its last column names the cells. A deleted row stays for ten seconds. Hatched purple is a gap: what happened then is not known. Counts in italics are of types that nobody watches, with their age. The mark of a value of a Secret, #67dd, is another one where the value is; those of two keys or two Secrets differ always."));
 }

@@ -25,6 +25,20 @@ func TestSecretsOfAnyFormAreRedacted(t *testing.T) {
 		}
 		marks[got.JSON()] = true
 	}
+	marked := func(applied string) string {
+		o, err := codec.ParseRaw([]byte(`{"kind":"Secret","apiVersion":"v1","metadata":{"name":"s","uid":"u","annotations":{"` + secret.LastApplied + `":"` + applied + `"}},"data":{"a":"hunter2"}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Redact(o, []byte("salt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.JSON()
+	}
+	if marked("hunter2") == marked("hunter3") || marked("hunter2") != marked("hunter2") {
+		t.Errorf("what was applied: %s and %s", marked("hunter2"), marked("hunter3"))
+	}
 	if len(marks) != 6 {
 		t.Errorf("%d different objects, want 6: %v", len(marks), marks)
 	}
