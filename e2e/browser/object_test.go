@@ -138,6 +138,7 @@ func TestAFilterThatIsRefusedShowsNoPast(t *testing.T) {
 	p.shows(row("web"), "Pending")
 	p.js("location.hash += '&at=' + Date.now(), 1", nil)
 	p.shows("#banner", "Return to live")
+	p.answered("api/list", 1) // the rows are those of the moment
 	p.shows(row("web"), "Pending")
 	p.js("location.hash = location.hash.replace(/&at=\\d+/, '') + '&filter=.status.', 1", nil)
 	p.shows("#rows", "This filter cannot be used")
