@@ -24,10 +24,10 @@ func lines(d compare.Difference) string {
 		return ""
 	}
 	var s string
-	edits := edits(a, b)
+	found := edits(a, b)
 	for _, context := range []int{3, 1, 0} {
 		var err error
-		if s, err = udiff.ToUnified("", "", a, edits, context); err != nil {
+		if s, err = udiff.ToUnified("", "", a, found, context); err != nil {
 			return "" // it is shown as a whole
 		}
 		_, s, _ = strings.Cut(s, "+++ \n")
