@@ -113,7 +113,7 @@ func (k *kind) headline(l *life, p parsed, say func([]diff.Change) string) strin
 	if err != nil || p.object.IsZero() || len(p.object.JSON()) > maxHeadline {
 		return ""
 	}
-	changes, _, _ := diff.Texts(before.JSON(), p.object.JSON(), 100)
+	changes, _, _ := diff.Brief(before.JSON(), p.object.JSON(), 100)
 	return printable.Cut(say(changes), 2*maxWhat)
 }
 

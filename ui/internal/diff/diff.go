@@ -41,6 +41,15 @@ func Parse(text string) (map[string]any, error) {
 
 // Texts is Objects of two JSON texts.
 func Texts(a, b string, limit int) (changes []Change, more int, err error) {
+	return texts(a, b, limit, lines)
+}
+
+// Brief is Texts without Lines, for a headline.
+func Brief(a, b string, limit int) (changes []Change, more int, err error) {
+	return texts(a, b, limit, func(compare.Difference) string { return "" })
+}
+
+func texts(a, b string, limit int, lines func(compare.Difference) string) (changes []Change, more int, err error) {
 	x, err := Parse(a)
 	if err != nil {
 		return nil, 0, err
@@ -49,7 +58,7 @@ func Texts(a, b string, limit int) (changes []Change, more int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	changes, more = Objects(x, y, limit)
+	changes, more = objects(x, y, limit, lines)
 	return changes, more, nil
 }
 
@@ -58,6 +67,10 @@ func Texts(a, b string, limit int) (changes []Change, more int, err error) {
 // are more than limit, the order is that of the first by path. More is a lower bound where
 // differences have more than a megabyte.
 func Objects(a, b map[string]any, limit int) (changes []Change, more int) {
+	return objects(a, b, limit, lines)
+}
+
+func objects(a, b map[string]any, limit int, lines func(compare.Difference) string) (changes []Change, more int) {
 	size := 0
 	var list []found
 	compare.Objects(a, b, maxDepth, func(d compare.Difference) bool {

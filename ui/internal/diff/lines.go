@@ -16,11 +16,17 @@ import (
 // maxLines is how many bytes of what differs between texts of several lines are shown.
 const maxLines = 32 << 10
 
-// lines compares two texts of several lines. It returns "" where there are none.
-func lines(d compare.Difference) string {
+// both returns the texts that differ; ok is false where one is no text, or is not there.
+func both(d compare.Difference) (a, b string, ok bool) {
 	a, before := d.Old.(string)
 	b, after := d.New.(string)
-	if d.Added || d.Removed || !before || !after || !strings.Contains(strings.TrimSpace(a), "\n") || !strings.Contains(strings.TrimSpace(b), "\n") {
+	return a, b, before && after && !d.Added && !d.Removed
+}
+
+// lines compares two texts of several lines. It returns "" where there are none.
+func lines(d compare.Difference) string {
+	a, b, ok := both(d)
+	if !ok || !strings.Contains(strings.TrimSpace(a), "\n") || !strings.Contains(strings.TrimSpace(b), "\n") {
 		return ""
 	}
 	var s string
@@ -105,9 +111,8 @@ func indexes(lines []string) map[string]int {
 
 // around returns two values; of long texts the part that differs, with a little around it.
 func around(d compare.Difference) (was, is any) {
-	a, before := d.Old.(string)
-	b, after := d.New.(string)
-	if d.Added || d.Removed || !before || !after || max(len(a), len(b)) <= maxValue {
+	a, b, ok := both(d)
+	if !ok || max(len(a), len(b)) <= maxValue {
 		return d.Old, d.New
 	}
 	const some = 100
