@@ -18,6 +18,17 @@ window.setTimeout = (f, ms, ...more) => later(f, ms === 30000 ? 10 : ms, ...more
 Object.defineProperty(document, "hidden", { get: () => isHidden });
 window.setHidden = on => { isHidden = on; document.dispatchEvent(new Event("visibilitychange")); };`
 
+// openSleepy opens the page with a view.
+func (w *world) openSleepy(view string) *page {
+	w.t.Helper()
+	p := open(w.t, "about:blank", look{})
+	p.run(chromedp.ActionFunc(func(ctx context.Context) error {
+		_, err := cdp.AddScriptToEvaluateOnNewDocument(sleepy).Do(ctx)
+		return err
+	}), chromedp.Navigate(w.web.URL+"/#token="+w.ui.Token()+"&"+view))
+	return p
+}
+
 // TestSleepingTabCatchesUp: a hidden tab gets no rows, and has all of them, and all counts,
 // when it is seen again.
 func TestSleepingTabCatchesUp(t *testing.T) {
@@ -25,11 +36,7 @@ func TestSleepingTabCatchesUp(t *testing.T) {
 	for i := range 40 {
 		w.pod(fmt.Sprintf("web-%02d", i), "Pending", 0)
 	}
-	p := open(t, "about:blank", look{})
-	p.run(chromedp.ActionFunc(func(ctx context.Context) error {
-		_, err := cdp.AddScriptToEvaluateOnNewDocument(sleepy).Do(ctx)
-		return err
-	}), chromedp.Navigate(w.web.URL+"/#token="+w.ui.Token()+"&type=pods&object=pods/shop/web-07&tab=history"))
+	p := w.openSleepy("type=pods&object=pods/shop/web-07&tab=history")
 	p.shows(row("web-07"), "Pending")
 	p.shows("#object .story", "First seen")
 	subscribed := w.subscribed.Load()
@@ -58,11 +65,7 @@ func TestSleepingTabCatchesUp(t *testing.T) {
 // where it is more than the page reads at once, no hole is left.
 func TestSleepingActivityCatchesUp(t *testing.T) {
 	w := start(t)
-	p := open(t, "about:blank", look{})
-	p.run(chromedp.ActionFunc(func(ctx context.Context) error {
-		_, err := cdp.AddScriptToEvaluateOnNewDocument(sleepy).Do(ctx)
-		return err
-	}), chromedp.Navigate(w.web.URL+"/#token="+w.ui.Token()+"&type=activity"))
+	p := w.openSleepy("type=activity")
 	p.shows("#pulse", "live")
 	w.pod("early", "Pending", 0)
 	p.shows("#rows", "shop/early")
