@@ -90,6 +90,7 @@ var floors = map[string]float64{
 	"ui/internal/history":        4,
 	"ui/internal/rates":          5,
 	"ui/internal/review":         3,
+	"ui/internal/refusal":        4,
 	"ui/internal/delta":          0,
 	"ui/internal/diff":           1,
 	"ui/internal/describe":       2,

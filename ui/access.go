@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"net/http"
 	"slices"
 
 	"github.com/listwatch/listwatch/kube"
@@ -14,11 +13,6 @@ import (
 // maxPlaces is for how many namespaces the server is asked about a type that may not be seen
 // in all of them. Among them are the last that the person named, half of it at most.
 const maxPlaces = 100
-
-var (
-	errToken = &refusal{http.StatusUnauthorized, "unauthorized", "a link opens the page once, and this one was used, or the program was started again since: press Enter in its terminal for another one"}
-	errLogin = &refusal{http.StatusUnauthorized, "unauthorized", review.ErrToken.Error()}
-)
 
 // login asks the server whose a token is.
 func (u *UI) login(ctx context.Context, token string) (*review.Person, error) {
@@ -186,7 +180,7 @@ func (v *sight) mask(k *kind, t wireType) wireType {
 		return t
 	}
 	out := wireType{Type: t.Type, Group: t.Group, Version: t.Version, Kind: t.Kind, Plural: t.Plural, Namespaced: t.Namespaced, ShortNames: t.ShortNames,
-		Section: t.Section, Count: -1, State: stateForbidden, Reason: errForbidden.text, Rate: []int64{}}
+		Section: t.Section, Count: -1, State: stateForbidden, Reason: errForbidden.Text, Rate: []int64{}}
 	switch sees := v.types[k.id]; {
 	case sees != nil:
 		out.State, out.Reason, out.Heard, out.Since, out.Count = t.State, t.Reason, t.Heard, t.Since, 0

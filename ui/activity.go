@@ -12,6 +12,7 @@ import (
 	"github.com/listwatch/listwatch/ui/internal/gaps"
 	"github.com/listwatch/listwatch/ui/internal/history"
 	"github.com/listwatch/listwatch/ui/internal/rates"
+	"github.com/listwatch/listwatch/ui/internal/refusal"
 )
 
 // wireChange is an entry of the log as PROTOCOL.md has it.
@@ -69,7 +70,7 @@ func (a *activity) check() error {
 		return nil
 	}
 	if max(len(strings.Join(a.Types, " ")), len(a.NS), len(a.Text)) > maxQuery || len(strings.Fields(a.Text)) > maxWords {
-		return invalid("a text of a query has more than %d bytes or %d words", maxQuery, maxWords)
+		return refusal.Invalid("a text of a query has more than %d bytes or %d words", maxQuery, maxWords)
 	}
 	return nil
 }
@@ -125,7 +126,7 @@ func (u *UI) getActivity(s *session, r *http.Request) (any, error) {
 		from = to - time.Hour.Milliseconds()
 	}
 	if n < 1 || n > maxBuckets || from >= to {
-		return nil, invalid("a histogram has 1 to %d buckets between from and to", maxBuckets)
+		return nil, refusal.Invalid("a histogram has 1 to %d buckets between from and to", maxBuckets)
 	}
 	a := activity{NS: v.Get("ns"), Text: v.Get("text"), Types: namespaces(v.Get("types"))}
 	if err := a.check(); err != nil {
@@ -196,7 +197,7 @@ func (u *UI) getChanges(s *session, r *http.Request) (any, error) {
 		return nil, err
 	}
 	if limit < 1 || limit > maxChanges {
-		return nil, invalid("limit is 1 to %d", maxChanges)
+		return nil, refusal.Invalid("limit is 1 to %d", maxChanges)
 	}
 	a := activity{NS: v.Get("ns"), Text: v.Get("text"), Types: namespaces(v.Get("types"))}
 	if err := a.check(); err != nil {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+
+	"github.com/listwatch/listwatch/ui/internal/refusal"
 )
 
 // Link connects pages of different clusters: each page shows links to the others, and a
@@ -55,5 +57,5 @@ func (u *UI) postSwitch(_ *session, r *http.Request) (any, error) {
 			return map[string]string{"path": other.o.BasePath + "/", "token": other.Token()}, nil
 		}
 	}
-	return nil, notFound("there is no page of the cluster %q", in.To)
+	return nil, refusal.NotFound("there is no page of the cluster %q", in.To)
 }

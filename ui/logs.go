@@ -8,6 +8,7 @@ import (
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/ui/internal/refusal"
 	"github.com/listwatch/listwatch/ui/internal/review"
 )
 
@@ -19,7 +20,7 @@ const (
 // logs copies the log of a container to the page, as the server sends it.
 func (u *UI) logs(s *session, w http.ResponseWriter, r *http.Request) error {
 	if u.recorded {
-		return notFound("a recording has no logs")
+		return refusal.NotFound("a recording has no logs")
 	}
 	v := r.URL.Query()
 	key, err := nameOf(v.Get("ns"), v.Get("name"))
@@ -36,7 +37,7 @@ func (u *UI) logs(s *session, w http.ResponseWriter, r *http.Request) error {
 	defer done()
 	tail := 500
 	if err := number(v, "tail", &tail); err != nil || tail > maxTail {
-		return invalid("tail is 0 to %d lines", maxTail)
+		return refusal.Invalid("tail is 0 to %d lines", maxTail)
 	}
 	o := client.LogOptions{Container: printable.Cut(v.Get("container"), 253), Tail: &tail, Previous: v.Get("previous") == "1"}
 	o.Follow = v.Get("follow") == "1" && !o.Previous

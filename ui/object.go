@@ -14,6 +14,7 @@ import (
 	"github.com/listwatch/listwatch/ui/internal/describe"
 	"github.com/listwatch/listwatch/ui/internal/history"
 	"github.com/listwatch/listwatch/ui/internal/managed"
+	"github.com/listwatch/listwatch/ui/internal/refusal"
 )
 
 // subject is the object that a request is about.
@@ -31,7 +32,7 @@ func (u *UI) subject(ctx context.Context, s *session, v url.Values) (subject, er
 func (u *UI) find(ctx context.Context, s *session, ref objectRef) (subject, error) {
 	k := u.kind(ref.Type)
 	if k == nil {
-		return subject{}, notFound("the server does not serve %s", ref.Type)
+		return subject{}, refusal.NotFound("the server does not serve %s", ref.Type)
 	}
 	s.name(ref.NS)
 	sees, err := s.sees(ctx, k, []string{ref.NS})
@@ -47,9 +48,9 @@ func (u *UI) find(ctx context.Context, s *session, ref objectRef) (subject, erro
 	if l == nil {
 		if !k.watched() || k.state == stateLoading {
 			k.start() // the page asks again
-			return subject{}, &refusal{http.StatusServiceUnavailable, "unavailable", "the type is being listed: try again in a moment"}
+			return subject{}, &refusal.Error{Code: http.StatusServiceUnavailable, Reason: "unavailable", Text: "the type is being listed: try again in a moment"}
 		}
-		return subject{}, notFound("%s %s was not seen since this page's process watches them", k.res.Kind, kube.Key{Namespace: ref.NS, Name: ref.Name})
+		return subject{}, refusal.NotFound("%s %s was not seen since this page's process watches them", k.res.Kind, kube.Key{Namespace: ref.NS, Name: ref.Name})
 	}
 	return subject{k, l, k.res.Kind}, nil
 }
@@ -108,9 +109,9 @@ func (l *life) absent(oldest history.State, at int64) error {
 	switch {
 	case at == 0:
 	case at < l.created || oldest.Op == history.Added && !oldest.First:
-		return notFound("it was created later, after %v", time.Duration(max(0, cmp.Or(l.created, oldest.At)-at)*int64(time.Millisecond)).Round(time.Second))
+		return refusal.NotFound("it was created later, after %v", time.Duration(max(0, cmp.Or(l.created, oldest.At)-at)*int64(time.Millisecond)).Round(time.Second))
 	case oldest.First:
-		return &refusal{http.StatusGone, "gone", "it existed before, but its type was not watched yet"}
+		return &refusal.Error{Code: http.StatusGone, Reason: "gone", Text: "it existed before, but its type was not watched yet"}
 	}
 	return errNotKept
 }
@@ -134,7 +135,7 @@ func (u *UI) getManagers(s *session, r *http.Request) (any, error) {
 		return nil, err
 	}
 	if u.recorded {
-		return nil, notFound("a recording has no managed fields")
+		return nil, refusal.NotFound("a recording has no managed fields")
 	}
 	sub.kind.mu.Lock()
 	res := sub.kind.res.Resource
@@ -146,7 +147,7 @@ func (u *UI) getManagers(s *session, r *http.Request) (any, error) {
 		return nil, err
 	}
 	if o.GetUID() != sub.life.uid {
-		return nil, notFound("%s %s is another object now", sub.name, sub.life.key)
+		return nil, refusal.NotFound("%s %s is another object now", sub.name, sub.life.key)
 	}
 	var m struct {
 		Metadata struct {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/listwatch/listwatch/ui/internal/describe"
 	"github.com/listwatch/listwatch/ui/internal/history"
+	"github.com/listwatch/listwatch/ui/internal/refusal"
 )
 
 // maxEvents is how many Events of an object are shown.
@@ -156,7 +157,7 @@ func (k *kind) unknown(at int64) bool { return k.since == 0 || at < max(k.since,
 // postMoment opens a moment as a cluster.
 func (u *UI) postMoment(s *session, r *http.Request) (any, error) {
 	if u.o.OpenMoment == nil || s.person != nil {
-		return nil, notFound("moments cannot be opened here")
+		return nil, refusal.NotFound("moments cannot be opened here")
 	}
 	var in struct{ At int64 }
 	if err := body(r, &in); err != nil {
@@ -179,7 +180,7 @@ func (u *UI) postMoment(s *session, r *http.Request) (any, error) {
 				continue // dropped meanwhile
 			}
 			if size += len(text); size > maxMoment {
-				return nil, &refusal{http.StatusRequestEntityTooLarge, "large", "this moment has more than " + megabytes(maxMoment) + " of objects"}
+				return nil, &refusal.Error{Code: http.StatusRequestEntityTooLarge, Reason: "large", Text: "this moment has more than " + megabytes(maxMoment) + " of objects"}
 			}
 			objects = append(objects, Object{res, []byte(text)})
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/listwatch/listwatch/ui/internal/rates"
+	"github.com/listwatch/listwatch/ui/internal/refusal"
 )
 
 // The plain pages are for browsers without JavaScript. They have the key in their path,
@@ -32,10 +33,10 @@ func (u *UI) postPlain(w http.ResponseWriter, r *http.Request) {
 }
 
 func plainError(w http.ResponseWriter, err error) {
-	r := refusalOf(err)
+	r := refusal.Of(err)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(r.code)
-	plainPage(w, "Error", "<p>"+html.EscapeString(r.text)+"</p>")
+	w.WriteHeader(r.Code)
+	plainPage(w, "Error", "<p>"+html.EscapeString(r.Text)+"</p>")
 }
 
 func plainPage(w http.ResponseWriter, title, content string) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/ui/internal/natural"
+	"github.com/listwatch/listwatch/ui/internal/refusal"
 	"github.com/listwatch/listwatch/ui/internal/row"
 )
 
@@ -52,7 +53,7 @@ func number[N int | int64](v url.Values, name string, into *N) error {
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < 0 || int64(N(n)) != n {
-		return invalid("%s must be a number from 0", name)
+		return refusal.Invalid("%s must be a number from 0", name)
 	}
 	*into = N(n)
 	return nil
@@ -79,23 +80,23 @@ func (q *query) read() (filter, error) {
 	f := filter{by: byName}
 	for _, s := range []string{q.Type, q.NS, q.Text, q.Labels, q.JQ, q.Sort} {
 		if len(s) > maxQuery {
-			return f, invalid("a text of a query has more than %d bytes", maxQuery)
+			return f, refusal.Invalid("a text of a query has more than %d bytes", maxQuery)
 		}
 	}
 	if q.Rows == 0 {
 		q.Rows = 50
 	}
 	if q.Rows > maxRows || q.Rows < 0 || q.From < 0 {
-		return f, invalid("a window has 1 to %d rows", maxRows)
+		return f, refusal.Invalid("a window has 1 to %d rows", maxRows)
 	}
 	f.namespaces = namespaces(q.NS)
 	f.search(q.Text)
 	var err error
 	if f.labels, err = kube.ParseSelector(q.Labels); err != nil {
-		return f, invalid("labels: %v", err)
+		return f, refusal.Invalid("labels: %v", err)
 	}
 	if len(f.words)+len(f.without) > maxWords || f.labels.Len() > maxWords {
-		return f, invalid("a query has at most %d words, and %[1]d requirements of labels", maxWords)
+		return f, refusal.Invalid("a query has at most %d words, and %[1]d requirements of labels", maxWords)
 	}
 	name, reverse := strings.CutPrefix(q.Sort, "-")
 	f.reverse = reverse
@@ -107,7 +108,7 @@ func (q *query) read() (filter, error) {
 		f.by = byCreated
 	default:
 		if f.by, err = strconv.Atoi(name); err != nil || f.by < 0 || f.by >= row.MaxCells {
-			return f, invalid("sort is name, changed, created or the number of a column")
+			return f, refusal.Invalid("sort is name, changed, created or the number of a column")
 		}
 	}
 	return f, nil

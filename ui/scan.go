@@ -6,6 +6,7 @@ import (
 
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/internal/printable"
+	"github.com/listwatch/listwatch/ui/internal/refusal"
 )
 
 // scan evaluates an expression on the objects of a view, in the background: those that
@@ -42,11 +43,11 @@ func (u *UI) filterBy(v *view, expression string) error {
 		return nil
 	}
 	if u.o.Filter == nil {
-		return invalid("there is no jq filter here")
+		return refusal.Invalid("there is no jq filter here")
 	}
 	eval, err := u.o.Filter(expression)
 	if err != nil {
-		return invalid("jq: %s", strings.TrimPrefix(err.Error(), "jq: "))
+		return refusal.Invalid("jq: %s", strings.TrimPrefix(err.Error(), "jq: "))
 	}
 	s := &scan{view: v, eval: eval, verdicts: map[int64]verdict{}, pending: map[int64]*item{}, wake: make(chan struct{}, 1)}
 	v.kind.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"hash/fnv"
 	"io/fs"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/ui/internal/rates"
+	"github.com/listwatch/listwatch/ui/internal/refusal"
 	"github.com/listwatch/listwatch/ui/internal/review"
 )
 
@@ -50,7 +52,9 @@ func (u *UI) routes(files fs.FS) http.Handler {
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { u.serve(w, r, f) })
 	}
-	mux.HandleFunc("GET /api/", func(w http.ResponseWriter, _ *http.Request) { fail(w, notFound("there is no such request")) })
+	mux.HandleFunc("GET /api/", func(w http.ResponseWriter, _ *http.Request) {
+		refusal.Write(w, refusal.NotFound("there is no such request"))
+	})
 	return mux
 }
 
@@ -68,7 +72,7 @@ func secured(next http.Handler) http.Handler {
 		if strings.HasPrefix(r.URL.Path, "/api/") {
 			h.Set("Cache-Control", "no-store")
 			if r.Header.Get("Sec-Fetch-Site") != "same-origin" {
-				fail(w, errSite)
+				refusal.Write(w, errSite)
 				return
 			}
 		}
@@ -80,12 +84,12 @@ func secured(next http.Handler) http.Handler {
 func (u *UI) serve(w http.ResponseWriter, r *http.Request, f func(*session, *http.Request) (any, error)) {
 	s, err := u.session(r, r.Header.Get(header))
 	if err != nil {
-		fail(w, err)
+		refusal.Write(w, err)
 		return
 	}
 	done, err := u.turn(s, maxTurns)
 	if err != nil {
-		fail(w, err)
+		refusal.Write(w, err)
 		return
 	}
 	defer done()
@@ -93,12 +97,12 @@ func (u *UI) serve(w http.ResponseWriter, r *http.Request, f func(*session, *htt
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	v, err := f(s, r)
 	if err != nil {
-		fail(w, err)
+		refusal.Write(w, err)
 		return
 	}
 	b, err := json.Marshal(v)
 	if err != nil {
-		fail(w, err)
+		refusal.Write(w, err)
 		return
 	}
 	sum := fnv.New64a()
@@ -119,9 +123,9 @@ func body(r *http.Request, into any) error {
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return &refusal{http.StatusRequestEntityTooLarge, "large", "the body has more than 64 KiB"}
+		return &refusal.Error{Code: http.StatusRequestEntityTooLarge, Reason: "large", Text: "the body has more than 64 KiB"}
 	case err != nil:
-		return invalid("the body is not the JSON that PROTOCOL.md has")
+		return refusal.Invalid("the body is not the JSON that PROTOCOL.md has")
 	}
 	return nil
 }
@@ -130,7 +134,7 @@ func (u *UI) postSession(w http.ResponseWriter, r *http.Request) {
 	var in struct{ Token, Bearer string }
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	if err := body(r, &in); err != nil {
-		fail(w, err)
+		refusal.Write(w, err)
 		return
 	}
 	var who *review.Person
@@ -139,24 +143,24 @@ func (u *UI) postSession(w http.ResponseWriter, r *http.Request) {
 	case u.o.TokenReview && in.Bearer != "":
 		who, err = u.login(r.Context(), in.Bearer)
 	case u.o.TokenReview:
-		err = errLogin
+		err = refusal.Login
 	case in.Token == "" || !u.doors.use(in.Token):
 		err = errToken
 	}
 	if err != nil {
-		fail(w, err)
+		refusal.Write(w, err)
 		return
 	}
 	s := u.doors.admit(who)
 	s.set(w, r, u.o.BasePath+"/")
 	w.Header().Set("Content-Type", "application/json")
-	answer(w, map[string]string{"key": s.key})
+	_, _ = fmt.Fprintf(w, "{\"key\":%q}\n", s.key) // an error: the client has left
 }
 
 func (u *UI) deleteSession(w http.ResponseWriter, r *http.Request) {
 	s, err := u.session(r, r.Header.Get(header))
 	if err != nil {
-		fail(w, err)
+		refusal.Write(w, err)
 		return
 	}
 	u.doors.leave(s)
@@ -349,7 +353,7 @@ func (u *UI) view(ctx context.Context, s *session, q query) (*view, error) {
 	}
 	k := u.kind(q.Type)
 	if k == nil {
-		return nil, notFound("the server does not serve %s", q.Type)
+		return nil, refusal.NotFound("the server does not serve %s", q.Type)
 	}
 	for _, ns := range f.namespaces {
 		s.name(ns)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/listwatch/listwatch/ui/internal/history"
 	"github.com/listwatch/listwatch/ui/internal/rates"
+	"github.com/listwatch/listwatch/ui/internal/refusal"
 	"github.com/listwatch/listwatch/ui/internal/review"
 )
 
@@ -56,7 +57,7 @@ func (u *UI) stream(w http.ResponseWriter, r *http.Request) {
 		v, err = u.viewer(s, r.URL.Query().Get("client"))
 	}
 	if err != nil {
-		fail(w, err)
+		refusal.Write(w, err)
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())
@@ -68,7 +69,7 @@ func (u *UI) stream(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("X-Accel-Buffering", "no")
 	if st.sight, err = s.sight(ctx, u); err != nil {
-		fail(w, err)
+		refusal.Write(w, err)
 		return
 	}
 	st.sighted = time.Now()
@@ -146,11 +147,11 @@ func (st *stream) run(ctx context.Context, s *session) {
 		st.saved = min(burst, st.saved+int64(now.Sub(st.paced))*pace/int64(time.Second))
 		st.paced = now
 		if err := st.look(ctx, s); err != nil {
-			r := refusalOf(err)
-			if r.code == http.StatusServiceUnavailable {
+			r := refusal.Of(err)
+			if r.Code == http.StatusServiceUnavailable {
 				return // it is not known what may be seen: the page connects again
 			}
-			st.event("end", -1, map[string]string{"reason": r.reason, "error": r.text})
+			st.event("end", -1, map[string]string{"reason": r.Reason, "error": r.Text})
 			_ = st.flush() // it is the last one
 			return
 		}
@@ -168,7 +169,7 @@ func (st *stream) run(ctx context.Context, s *session) {
 		case <-ctx.Done():
 			return
 		case <-s.ended:
-			st.event("end", -1, map[string]string{"reason": errSession.reason, "error": errSession.text})
+			st.event("end", -1, map[string]string{"reason": errSession.Reason, "error": errSession.Text})
 			_ = st.flush() // it is the last one
 			return
 		case <-st.v.kick:

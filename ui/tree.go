@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/ui/internal/refusal"
 )
 
 // node of a tree of owners.
@@ -206,7 +207,7 @@ func (u *UI) getLogs(w http.ResponseWriter, r *http.Request) {
 		err = u.logs(s, w, r)
 	}
 	if err != nil {
-		fail(w, err)
+		refusal.Write(w, err)
 	}
 }
 
@@ -214,7 +215,7 @@ func (u *UI) getLogs(w http.ResponseWriter, r *http.Request) {
 func nameOf(ns, name string) (kube.Key, error) {
 	for _, s := range []string{ns, name} {
 		if s == "" || kube.CheckName(s) != nil {
-			return kube.Key{}, invalid("ns and name are those of a pod")
+			return kube.Key{}, refusal.Invalid("ns and name are those of a pod")
 		}
 	}
 	return kube.Key{Namespace: ns, Name: name}, nil

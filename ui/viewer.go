@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/ui/internal/refusal"
 )
 
 const (
@@ -85,7 +86,7 @@ var goodID = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
 // viewer returns that of a session, which is made if there is none.
 func (u *UI) viewer(s *session, id string) (*viewer, error) {
 	if !goodID.MatchString(id) || len(id) < 8 {
-		return nil, invalid("client is 8 to 64 letters, digits and hyphens")
+		return nil, refusal.Invalid("client is 8 to 64 letters, digits and hyphens")
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -138,7 +139,7 @@ func (u *UI) subscribe(s *session, r *http.Request) (any, error) {
 		return nil, err
 	}
 	if len(in.Windows) > maxWindows || len(in.Objects) > maxOpened {
-		return nil, invalid("a stream has at most %d windows and %d objects", maxWindows, maxOpened)
+		return nil, refusal.Invalid("a stream has at most %d windows and %d objects", maxWindows, maxOpened)
 	}
 	if err := in.Activity.check(); err != nil {
 		return nil, err
@@ -155,7 +156,7 @@ func (u *UI) subscribe(s *session, r *http.Request) (any, error) {
 	windows := map[string]*window{}
 	for _, want := range in.Windows {
 		if !goodID.MatchString(want.ID) || windows[want.ID] != nil {
-			err = invalid("the id of a window is 1 to 64 letters, digits and hyphens, and of no other window")
+			err = refusal.Invalid("the id of a window is 1 to 64 letters, digits and hyphens, and of no other window")
 			break
 		}
 		if old := current[want.ID]; old != nil && old.query == want.query {
