@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/ui/internal/describe"
 	"github.com/listwatch/listwatch/ui/internal/gaps"
 )
 
@@ -74,7 +75,7 @@ func TestAGapThatLasts(t *testing.T) {
 			var activity, changes struct{ Gaps gaps.List }
 			p.get("api/activity", &activity)
 			p.get(fmt.Sprintf("api/changes?at=%d", moment), &changes)
-			var past struct{ States []wireStateOf }
+			var past struct{ States []describe.State }
 			p.get("api/history?type=serviceaccounts&ns=shop&name=a", &past)
 			for what, list := range map[string]gaps.List{"activity": activity.Gaps, "changes": changes.Gaps} {
 				if len(list) != 1 || !list[0].Has(moment) || (list[0].To == 0) != lasts {

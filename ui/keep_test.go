@@ -12,6 +12,7 @@ import (
 
 	"github.com/listwatch/listwatch/internal/archive"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/ui/internal/describe"
 )
 
 // again ends the page's process, as it is, and starts another one with the same options.
@@ -56,7 +57,7 @@ func TestHistoryOnDisk(t *testing.T) {
 		if len(l.Gaps) != 1 || l.Gaps[0].Modified != 1 || l.Gaps[0].From > ended || l.Gaps[0].From < ended-20_000 || !strings.Contains(l.Gaps[0].Reason, "did not run") {
 			t.Errorf("gaps: %+v, it ended at %d", l.Gaps, ended)
 		}
-		var got struct{ States []wireStateOf }
+		var got struct{ States []describe.State }
 		p.get("api/history?type=pods&ns=shop&name=a", &got)
 		var lines []string
 		for _, s := range got.States {
@@ -96,7 +97,7 @@ func TestHistoryOfSeveralRuns(t *testing.T) {
 			w.pass(time.Second)
 		}
 		p := w.open()
-		var got struct{ States []wireStateOf }
+		var got struct{ States []describe.State }
 		p.get("api/history?type=pods&ns=shop&name=a", &got)
 		var phases []string
 		for _, s := range got.States {

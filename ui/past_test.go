@@ -34,7 +34,7 @@ func TestHistory(t *testing.T) {
 		w.delete("a")
 		w.pass(time.Second)
 		var got struct {
-			States []wireStateOf
+			States []describe.State
 			UIDs   []struct{ To int64 }
 		}
 		p.get("api/history?type=pods&ns=shop&name=a", &got)
@@ -123,7 +123,7 @@ func TestOpenedObjectIsSent(t *testing.T) {
 			if e.name != "object" {
 				continue
 			}
-			var d struct{ State wireStateOf }
+			var d struct{ State describe.State }
 			if err := json.Unmarshal(e.data, &d); err != nil {
 				t.Fatal(err)
 			}
@@ -401,7 +401,7 @@ func TestCreatedAgain(t *testing.T) {
 		put("web:1", 2)
 		w.pass(time.Second)
 		var got struct {
-			States []wireStateOf
+			States []describe.State
 			UIDs   []struct{ UID string }
 		}
 		p.get("api/history?type=deployments.apps&ns=shop&name=web", &got)

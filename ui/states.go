@@ -6,10 +6,9 @@ import (
 	"math"
 	"net/http"
 	"slices"
-	"strings"
 
-	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/ui/internal/describe"
 	"github.com/listwatch/listwatch/ui/internal/diff"
 	"github.com/listwatch/listwatch/ui/internal/history"
 )
@@ -55,80 +54,22 @@ func (u *UI) last(l *life) *history.Text {
 // maxStates is how many states of an object a page shows at once.
 const maxStates = 500
 
-// wireStateOf is a state as PROTOCOL.md has it.
-type wireStateOf struct {
-	Pos      int64         `json:"pos"`
-	At       int64         `json:"at"`
-	Op       string        `json:"op"`
-	By       string        `json:"by,omitempty"`
-	Revision string        `json:"revision,omitempty"`
-	Inferred bool          `json:"inferred,omitempty"`
-	First    bool          `json:"first,omitempty"`
-	Headline string        `json:"headline"`
-	Changes  []diff.Change `json:"changes"`
-	More     int           `json:"more,omitempty"`
-	From     int64         `json:"from,omitempty"`
-	To       int64         `json:"to,omitempty"`
-	Reason   string        `json:"reason,omitempty"`
-	Idle     bool          `json:"idle,omitempty"`
-}
-
-// maxDiffs is how many differences of a state are shown with it.
-const maxDiffs = 8
-
-// stateOf describes a state by the one before it, which may be nil.
-func stateOf(t history.Text, before *history.Text) wireStateOf {
-	w := wireStateOf{Pos: t.Pos, At: t.At, Op: t.Op.String(), By: t.By, Revision: t.Revision, Inferred: t.Inferred, First: t.First, Changes: []diff.Change{}}
-	switch {
-	case t.Op == history.Deleted:
-		w.Headline = "Deleted"
-	case t.First:
-		w.Headline = "First seen"
-	case t.Op == history.Added && before != nil:
-		w.Headline = "Created again"
-	case t.Op == history.Added:
-		w.Headline = "Created"
-	case before == nil:
-		w.Headline = "Changed"
-	}
-	if before == nil {
-		return w
-	}
-	changes, _, err := diff.Texts(before.JSON, t.JSON, 500)
-	if err != nil {
-		return w
-	}
-	if t.Op == history.Added {
-		changes = diff.Wanted(changes)
-	}
-	if say := map[string]func([]diff.Change) string{"": diff.Summary, "Created again": diff.Again}[w.Headline]; say != nil {
-		line, _, _ := strings.Cut(say(changes), diff.Rest)
-		w.Headline = printable.Cut(line, 200)
-	}
-	all := len(changes)
-	if changes = changes[:min(len(changes), maxDiffs)]; changes != nil {
-		w.Changes = changes
-	}
-	w.More = all - len(w.Changes)
-	return w
-}
-
 func (u *UI) getHistory(s *session, r *http.Request) (any, error) {
 	sub, err := u.subject(r.Context(), s, r.URL.Query())
 	if err != nil {
 		return nil, err
 	}
-	states, oldest := []*wireStateOf{}, int64(math.MaxInt64)
+	states, oldest := []*describe.State{}, int64(math.MaxInt64)
 	for t, before := range u.states(sub.life) {
 		if len(states) == maxStates {
 			break
 		}
-		states, oldest = append(states, new(stateOf(t, before))), t.At
+		states, oldest = append(states, new(describe.StateOf(t, before))), t.At
 	}
 	sub.kind.mu.Lock()
 	for _, g := range sub.kind.known() {
 		if at := cmp.Or(g.To, u.now()); at >= oldest {
-			states = append(states, &wireStateOf{Op: history.Gap.String(), At: at, From: g.From, To: g.To, Reason: g.Reason, Idle: g.Idle, Headline: "Gap", Changes: []diff.Change{}})
+			states = append(states, &describe.State{Op: history.Gap.String(), At: at, From: g.From, To: g.To, Reason: g.Reason, Idle: g.Idle, Headline: "Gap", Changes: []diff.Change{}})
 		}
 	}
 	type life struct {
@@ -142,7 +83,7 @@ func (u *UI) getHistory(s *session, r *http.Request) (any, error) {
 	}
 	sub.kind.mu.Unlock()
 	slices.Reverse(lives)
-	slices.SortStableFunc(states, func(a, b *wireStateOf) int { return int(b.At - a.At) })
+	slices.SortStableFunc(states, func(a, b *describe.State) int { return int(b.At - a.At) })
 	_, dropped := u.history.States(&sub.life.past)
 	return map[string]any{"states": states, "uids": lives, "from": u.kept(), "dropped": dropped}, nil
 }
@@ -178,7 +119,7 @@ func (u *UI) getDiff(s *session, r *http.Request) (any, error) {
 	if changes == nil {
 		changes = []diff.Change{}
 	}
-	return map[string]any{"a": stateOf(*found[0], nil), "b": stateOf(*found[1], nil), "changes": changes, "truncated": more > 0}, nil
+	return map[string]any{"a": describe.StateOf(*found[0], nil), "b": describe.StateOf(*found[1], nil), "changes": changes, "truncated": more > 0}, nil
 }
 
 // object sends the states of an open object that came since.
@@ -216,7 +157,7 @@ func (st *stream) object(id string, o *opened) {
 		if i+1 < len(texts) && texts[i+1].Err == nil {
 			before = &texts[i+1]
 		}
-		st.event("object", -1, map[string]any{"id": id, "state": stateOf(texts[i], before)})
+		st.event("object", -1, map[string]any{"id": id, "state": describe.StateOf(texts[i], before)})
 	}
 	o.seen = newest.Pos
 }

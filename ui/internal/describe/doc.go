@@ -1,3 +1,3 @@
 // Package describe makes what a page says about an object of its JSON: YAML, conditions,
-// containers, and commands to copy.
+// containers, commands to copy, and what each change of it was.
 package describe
