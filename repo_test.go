@@ -91,6 +91,7 @@ var floors = map[string]float64{
 	"ui/internal/rates":          5,
 	"ui/internal/review":         3,
 	"ui/internal/refusal":        4,
+	"ui/internal/refs":           0,
 	"ui/internal/delta":          0,
 	"ui/internal/diff":           1,
 	"ui/internal/describe":       5,

@@ -12,6 +12,7 @@ import (
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/ui/internal/describe"
 	"github.com/listwatch/listwatch/ui/internal/gaps"
 )
 
@@ -102,4 +103,21 @@ func (w *world) missed(from int64, lose func()) {
 	if diff := cmp.Diff(want, l.Gaps, cmpopts.IgnoreFields(gaps.Gap{}, "To", "Reason")); diff != "" || l.State != stateLive {
 		w.Errorf("state %s, gaps (-want +got):\n%s", l.State, diff)
 	}
+}
+
+// TestTheProcessStoodStill: what changed then has a later time, and a gap says so.
+func TestTheProcessStoodStill(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		w.pod("web", "Pending")
+		w.pass(time.Minute)
+		from := now()
+		w.pass(25 * time.Second)
+		to := now()
+		w.ui.stood(from, to)
+		var got struct{ States []describe.State }
+		w.open().get("api/history?type=pods&ns=shop&name=web", &got)
+		if len(got.States) != 2 || got.States[0].Op != "GAP" || !got.States[0].Idle || got.States[0].From != from || got.States[0].To != to {
+			t.Errorf("%+v", got.States)
+		}
+	})
 }

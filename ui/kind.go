@@ -312,7 +312,7 @@ func (k *kind) synced() {
 func (k *kind) addGap(g gaps.Gap) {
 	k.gaps.Add(g)
 	k.u.log.add(change{at: g.To, kind: k, op: history.Gap, by: unique.Make(""), what: g.Reason, gap: &g})
-	kept := archive.Gap{From: g.From, To: g.To, Reason: g.Reason, Added: g.Added, Modified: g.Modified, Deleted: g.Deleted}
+	kept := archive.Gap{From: g.From, To: g.To, Reason: g.Reason, Idle: g.Idle, Added: g.Added, Modified: g.Modified, Deleted: g.Deleted}
 	k.write(func(s *archive.Segment) error { return s.Gap(kept) })
 }
 

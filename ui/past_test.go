@@ -17,6 +17,7 @@ import (
 	"github.com/listwatch/listwatch/internal/secret"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/ui/internal/describe"
+	"github.com/listwatch/listwatch/ui/internal/refs"
 )
 
 // TestHistory: each state with what changed in it, the diff of any two, and the object
@@ -417,6 +418,70 @@ func TestCreatedAgain(t *testing.T) {
 		p.get("api/history?type=deployments.apps&ns=shop&name=web&uid="+got.UIDs[0].UID, &got)
 		if first := got.States[len(got.States)-1]; first.Headline != "Created" || len(first.Changes) != 0 {
 			t.Errorf("the first one: %+v", first)
+		}
+	})
+}
+
+// TestNamespacesOfThePast: a namespace whose objects are gone can be chosen, after those that
+// have objects, for as long as any state of them is kept.
+func TestNamespacesOfThePast(t *testing.T) {
+	inWorld(t, Options{Limits: Limits{History: 64 << 10}}, func(w *world) {
+		p := w.open()
+		put := func(ns, name string) {
+			w.srv.Put(kube.Pods, fmt.Sprintf(`{"metadata":{"namespace":%q,"name":%q}}`, ns, name))
+		}
+		namespaces := func() []string {
+			w.pass(11 * time.Second)
+			var st struct{ Namespaces []string }
+			p.get("api/state", &st)
+			return st.Namespaces
+		}
+		put("bank", "a")
+		put("shop", "a")
+		w.pass(time.Second)
+		w.srv.Delete(kube.Pods, kube.Key{Namespace: "bank", Name: "a"})
+		if diff := cmp.Diff([]string{"shop", "bank"}, namespaces()); diff != "" {
+			t.Errorf("one was emptied (-want +got):\n%s", diff)
+		}
+		for n := range 500 { // what is kept of bank is dropped
+			put("shop", fmt.Sprint("pod-", n))
+			w.srv.Delete(kube.Pods, kube.Key{Namespace: "shop", Name: fmt.Sprint("pod-", n)})
+		}
+		if diff := cmp.Diff([]string{"shop"}, namespaces()); diff != "" {
+			t.Errorf("nothing is kept of it (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestNames: what an object names, and what names it, now and at a moment. A pod whose owner
+// names the same is left out, and so is what is in another namespace.
+func TestNames(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		const uses = `"spec":{"containers":[{"name":"app","image":"a","envFrom":[{"configMapRef":{"name":"settings"}}]}]}`
+		w.srv.Put(kube.ConfigMaps, `{"metadata":{"namespace":"shop","name":"settings"}}`)
+		w.srv.Put(kube.Deployments, `{"metadata":{"namespace":"shop","name":"web"},"spec":{"template":{`+uses+`}}}`)
+		w.srv.Put(kube.Pods, `{"metadata":{"namespace":"shop","name":"alone"},`+uses+`}`)
+		w.srv.Put(kube.Pods, `{"metadata":{"namespace":"bank","name":"other"},`+uses+`}`)
+		w.srv.Put(kube.Pods, `{"metadata":{"namespace":"shop","name":"web-1","ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"web-1","uid":"u"}]},`+uses+`}`)
+		w.pass(time.Second)
+		before := now()
+		w.pass(time.Second)
+		w.srv.Put(kube.Deployments, `{"metadata":{"namespace":"shop","name":"web"},"spec":{"template":{"spec":{"serviceAccountName":"robot"}}}}`)
+		w.pass(time.Second)
+		p := w.open()
+		ref := func(typ, name, as string) refs.Ref { return refs.Ref{Type: typ, NS: "shop", Name: name, As: as} }
+		const as = "environment of app"
+		for path, want := range map[string][2][]refs.Ref{
+			"type=configmaps&name=settings":                          {{}, {ref("pods", "alone", as)}},
+			fmt.Sprint("type=configmaps&name=settings&at=", before):  {{}, {ref("deployments.apps", "web", as), ref("pods", "alone", as)}},
+			"type=deployments.apps&name=web":                         {{ref("serviceaccounts", "robot", "account")}, {}},
+			fmt.Sprint("type=deployments.apps&name=web&at=", before): {{ref("configmaps", "settings", as)}, {}},
+		} {
+			var got struct{ Names, Named []refs.Ref }
+			p.get("api/tree?refs=1&ns=shop&"+path, &got)
+			if diff := cmp.Diff(want, [2][]refs.Ref{got.Names, got.Named}); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", path, diff)
+			}
 		}
 	})
 }

@@ -87,7 +87,7 @@ func (k *kind) restore(e archive.Entry) {
 			k.columns = append(k.columns, column(c))
 		}
 	case e.Gap != nil:
-		g := gaps.Gap{Type: k.id, From: e.Gap.From, To: e.Gap.To, Reason: e.Gap.Reason, Added: e.Gap.Added, Modified: e.Gap.Modified, Deleted: e.Gap.Deleted}
+		g := gaps.Gap{Type: k.id, From: e.Gap.From, To: e.Gap.To, Reason: e.Gap.Reason, Idle: e.Gap.Idle, Added: e.Gap.Added, Modified: e.Gap.Modified, Deleted: e.Gap.Deleted}
 		k.addGap(g)
 	}
 	k.heard, k.complete = e.At, e.At

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io/fs"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -239,9 +240,10 @@ func (u *UI) kept() int64 {
 	return max(from, u.history.Since())
 }
 
-// namespaces are all that objects of watched types are in, as far as they may be seen.
+// namespaces are all that objects of watched types are in, as far as they may be seen, and then
+// those that such objects were in.
 func (u *UI) namespaces(v *sight) []string {
-	seen := map[string]bool{}
+	seen := map[string]bool{} // whether there are any now
 	for _, k := range u.types() {
 		if !v.some(k) {
 			continue
@@ -249,17 +251,19 @@ func (u *UI) namespaces(v *sight) []string {
 		sees := v.types[k.id]
 		k.mu.Lock()
 		for ns, n := range k.byNamespace {
-			if n > 0 && ns != "" && (sees == nil || sees(ns)) {
-				seen[ns] = true
+			if ns != "" && (sees == nil || sees(ns)) {
+				seen[ns] = seen[ns] || n > 0
 			}
 		}
 		k.mu.Unlock()
 	}
-	names := make([]string, 0, len(seen))
-	for ns := range seen {
-		names = append(names, ns)
-	}
-	slices.Sort(names)
+	names := slices.Collect(maps.Keys(seen))
+	slices.SortFunc(names, func(a, b string) int {
+		if seen[a] != seen[b] {
+			return map[bool]int{true: -1, false: 1}[seen[a]]
+		}
+		return strings.Compare(a, b)
+	})
 	return names
 }
 

@@ -3,11 +3,13 @@ package ui
 import (
 	"cmp"
 	"context"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/ui/internal/refs"
 	"github.com/listwatch/listwatch/ui/internal/refusal"
 )
 
@@ -40,10 +42,16 @@ type forest struct {
 	unseen []string // types that were not searched
 	soon   []string // types whose first list is running
 	seen   []string
+
+	about  subject
+	namers []*item // that may name it
 }
 
-// getTree returns the owners of an object and what it owns, as far as the types are
-// watched.
+// maxNamers is how many objects are searched for the name of another one.
+const maxNamers = 2000
+
+// getTree returns the owners of an object and what it owns, and with refs=1 what it names and
+// what names it, as far as the types are watched.
 func (u *UI) getTree(s *session, r *http.Request) (any, error) {
 	var at int64
 	sub, err := u.subject(r.Context(), s, r.URL.Query())
@@ -80,7 +88,34 @@ func (u *UI) getTree(s *session, r *http.Request) (any, error) {
 		missing.Children = []*node{root}
 		root = missing
 	}
-	return map[string]any{"root": root, "searched": f.seen, "loading": f.soon, "unsearched": f.unseen, "at": at}, nil
+	out := map[string]any{"root": root, "searched": f.seen, "loading": f.soon, "unsearched": f.unseen, "at": at}
+	if r.URL.Query().Get("refs") == "1" {
+		out["names"], out["named"] = f.refs(u, at)
+		out["unread"] = max(0, len(f.namers)-maxNamers)
+	}
+	return out, nil
+}
+
+// refs returns what the object names, and what names it, at a time that may be 0.
+func (f *forest) refs(u *UI, at int64) (names, by []refs.Ref) {
+	names, by = []refs.Ref{}, []refs.Ref{}
+	l := f.about.life
+	if st, ok := u.history.At(&l.past, cmp.Or(at, math.MaxInt64)); ok {
+		text, _ := u.history.JSON(&l.past, st.Pos) // an error: it was dropped meanwhile
+		names = refs.Of(l.kind.id, text)
+	}
+	for _, i := range f.namers[:min(len(f.namers), maxNamers)] {
+		text, _ := u.history.JSON(&i.past, i.pos)
+		for _, r := range refs.Of(i.kind.id, text) {
+			if r.Type == l.kind.id && r.NS == l.key.Namespace && r.Name == l.key.Name {
+				by = append(by, refs.Ref{Type: i.kind.id, NS: i.key.Namespace, Name: i.key.Name, As: r.As})
+			}
+		}
+	}
+	slices.SortFunc(by, func(a, b refs.Ref) int {
+		return cmp.Or(strings.Compare(a.Type, b.Type), strings.Compare(a.NS, b.NS), strings.Compare(a.Name, b.Name))
+	})
+	return names, by
 }
 
 // about are the places of what belongs to an object: its own namespace, if it has one.
@@ -94,7 +129,7 @@ func (s *session) about(u *UI, sub subject) []string {
 // forest collects the objects of all watched types that a session may see, and that may
 // belong to one: as they are, or at a time that is not 0.
 func (u *UI) forest(ctx context.Context, s *session, sub subject, at int64, search bool) *forest {
-	f := &forest{byUID: map[string]*item{}, owned: map[string][]*item{}, unseen: []string{}, soon: []string{}, seen: []string{}}
+	f := &forest{byUID: map[string]*item{}, owned: map[string][]*item{}, unseen: []string{}, soon: []string{}, seen: []string{}, about: sub}
 	places := s.about(u, sub)
 	for _, k := range u.types() {
 		if k.id == "events" {
@@ -118,13 +153,19 @@ func (u *UI) forest(ctx context.Context, s *session, sub subject, at int64, sear
 		case k.watched():
 			f.seen = append(f.seen, k.id)
 		}
+		may := refs.May(k.id, sub.kind.id)
 		for i := range k.items(at) {
 			if sees != nil && !sees(i.key.Namespace) {
 				continue
 			}
 			f.byUID[i.uid] = i
+			told := !may
 			for _, o := range i.owners() {
 				f.owned[o.uid] = append(f.owned[o.uid], i)
+				told = told || refs.Told(o.kind, sub.kind.id)
+			}
+			if ns := sub.life.key.Namespace; !told && (ns == "" || ns == i.key.Namespace) {
+				f.namers = append(f.namers, i)
 			}
 		}
 		k.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/listwatch/listwatch/internal/wait"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/list"
+	"github.com/listwatch/listwatch/ui/internal/gaps"
 	"github.com/listwatch/listwatch/ui/internal/section"
 	"github.com/listwatch/listwatch/watch"
 )
@@ -163,6 +165,29 @@ func (k *kind) limit() int64 {
 	return k.u.limits.Objects
 }
 
+// stoodFor is how long a process does nothing at least where that is said.
+const stoodFor = 5 * time.Second
+
+// stand notes when the process did nothing: it was stopped, or its machine slept.
+func (u *UI) stand(ctx context.Context) {
+	for from := now(); wait.For(ctx, time.Second) == nil; from = now() {
+		if to := now(); to-from > stoodFor.Milliseconds() {
+			u.stood(from, to)
+		}
+	}
+}
+
+// stood notes that what changed between two times was taken later.
+func (u *UI) stood(from, to int64) {
+	for _, k := range u.types() {
+		k.mu.Lock()
+		if k.state == stateLive {
+			k.addGap(gaps.Gap{Type: k.id, From: from, To: to, Idle: true, Reason: "the process of this page stood still, or the clock was set: what changed then has the time at which it went on"})
+		}
+		k.mu.Unlock()
+	}
+}
+
 // maintain stops watches that nobody looks at, and drops what only they needed.
 func (u *UI) maintain() {
 	tight := u.tight.Swap(false)
@@ -186,8 +211,10 @@ func (u *UI) maintain() {
 	}
 }
 
-// purge forgets objects that are gone and of which no state is kept.
+// purge forgets objects that are gone and of which no state is kept, and namespaces without
+// any object.
 func (k *kind) purge() {
+	past := map[string]bool{}
 	for key, newest := range k.lives {
 		for at := &newest; *at != nil; {
 			if l := *at; l.gone > 0 && k.u.history.Empty(&l.past) {
@@ -200,8 +227,12 @@ func (k *kind) purge() {
 			delete(k.lives, key)
 		} else {
 			k.lives[key] = newest
+			if newest.gone > 0 {
+				past[key.Namespace] = true
+			}
 		}
 	}
+	maps.DeleteFunc(k.byNamespace, func(ns string, n int) bool { return n == 0 && !past[ns] })
 }
 
 // count asks for the numbers of objects of idle types, one at a time.

@@ -224,7 +224,7 @@ func (u *UI) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	work := []func(context.Context){u.discover, u.definitions, u.count}
+	work := []func(context.Context){u.discover, u.definitions, u.count, u.stand}
 	if u.recorded {
 		work = []func(context.Context){u.play}
 	}

@@ -84,6 +84,46 @@ func TestHistorySurvivesKill(t *testing.T) {
 	}
 }
 
+// TestHistoryOfAPause: a process that is stopped for a while says in its history that what
+// changed meanwhile has a later time.
+func TestHistoryOfAPause(t *testing.T) {
+	srv := apitest.New(t)
+	dir := filepath.Join(t.TempDir(), "history")
+	srv.Put(kube.Pods, `{"metadata":{"namespace":"shop","name":"a"},"spec":{"containers":[{"name":"app","image":"web:1"}]}}`)
+	page := newChild(t, "ui", "--listen", "127.0.0.1:0", "--history", dir, "-s", srv.URL).start()
+	page.until(page.stderr, `^ui: http`)
+	<-time.After(2 * time.Second) // until it has listed
+	stopped := time.Now()
+	page.signal(syscall.SIGSTOP)
+	<-time.After(7 * time.Second)
+	continued := time.Now()
+	page.signal(syscall.SIGCONT)
+	<-time.After(2 * time.Second)
+	page.signal(syscall.SIGTERM)
+	page.end(143)
+	d, err := archive.Open(dir, srv.URL, archive.Limits{Bytes: 1 << 20, Age: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	pods := 0
+	for e, err := range d.Entries() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Gap == nil || e.Resource != kube.Pods {
+			continue
+		}
+		pods++
+		if from, to := time.UnixMilli(e.Gap.From), time.UnixMilli(e.Gap.To); from.After(stopped) || stopped.Sub(from) > 2*time.Second || to.Before(continued.Add(-time.Millisecond)) || !strings.Contains(e.Gap.Reason, "stood still") {
+			t.Errorf("stopped from %v to %v: %+v", stopped, continued, e.Gap)
+		}
+	}
+	if pods != 1 {
+		t.Errorf("%d gaps of pods", pods)
+	}
+}
+
 // TestTypesThatAHistoryDoesNotHave: list --at does not say that there were no objects of a
 // type whose states are not kept, and warns about the types that it lists alone; '*' shows
 // what there is, without words about the server that list makes for it.

@@ -193,6 +193,26 @@ func TestTreeShowsOwners(t *testing.T) {
 	p.sound()
 }
 
+// TestRelatedShowsWhatIsNamed: the settings that a pod uses, and back.
+func TestRelatedShowsWhatIsNamed(t *testing.T) {
+	w := start(t)
+	w.api.Put(kube.ConfigMaps, `{"metadata":{"namespace":"shop","name":"settings"}}`)
+	w.api.Put(kube.Pods, `{"metadata":{"namespace":"shop","name":"web"},"spec":{"containers":[{"name":"app","image":"web:1","envFrom":[{"configMapRef":{"name":"settings"}}]}]}}`)
+	p := w.open("type=pods&object=pods/shop/web", look{})
+	p.shows("#object", "Owners and owned")
+	p.press("5")
+	p.shows("#object", "Uses")
+	p.shows("#object .tree small", "ConfigMap, environment of app")
+	p.shot("related")
+	p.js("[...document.querySelectorAll('#object .tree a')].find(a => a.innerText === 'settings').click(), 1", nil)
+	p.shows("#object .sub", "ConfigMap in shop")
+	p.press("5")
+	p.shows("#object", "Used by")
+	p.js("[...document.querySelectorAll('#object .tree a')].find(a => a.innerText === 'web').click(), 1", nil)
+	p.shows("#object .sub", "Pod in shop")
+	p.sound()
+}
+
 // TestEventsOfAnObject come while it is looked at.
 func TestEventsOfAnObject(t *testing.T) {
 	w := start(t)

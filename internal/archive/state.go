@@ -42,6 +42,7 @@ type Gap struct {
 	From     int64  `json:"from"`
 	To       int64  `json:"to"`
 	Reason   string `json:"reason"`
+	Idle     bool   `json:"idle,omitempty"` // the changes were taken later
 	Added    int64  `json:"added,omitempty"`
 	Modified int64  `json:"modified,omitempty"`
 	Deleted  int64  `json:"deleted,omitempty"`

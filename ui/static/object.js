@@ -55,6 +55,7 @@ export class Sheet {
 			this.load();
 		}
 		this.box.hidden = false;
+		if (!other && this.tab === "related" && this.data.tree && !this.data.tree.names) this.owners();
 		if (diff !== this.diff) this.pair(diff);
 		if (this.tab === "yaml" && pos !== null && pos !== this.asked) {
 			this.asked = pos;
@@ -117,9 +118,12 @@ export class Sheet {
 		this.ask("object", "api/object", this.query());
 		this.ask("history", "api/history", this.query());
 		this.ask("events", "api/events", this.query());
-		this.ask("tree", "api/tree", this.query());
+		this.owners();
 		if (this.unfolded) this.ask("managers", "api/managers", this.query());
 	}
+
+	// owners asks for the tree, and for what names what where it is shown.
+	owners(more) { return this.ask("tree", "api/tree", this.query({ ...more, refs: this.tab === "related" ? 1 : "" })); }
 
 	// changed takes a new state of the object from the stream.
 	changed(state) {
@@ -146,7 +150,7 @@ export class Sheet {
 	refresh() {
 		if (!this.of || this.at) return;
 		this.ask("events", "api/events", this.query());
-		this.ask("tree", "api/tree", this.query());
+		this.owners();
 	}
 
 	// tick is called once a second. Ages go on, unless somebody selects text; a history, which
@@ -398,17 +402,29 @@ export class Sheet {
 			return [
 			d.at && d.at !== this.at ? h("p", { class: "note" }, `As of ${clock(d.at)}, when it was deleted.`) : null,
 			this.treeOf(d.root),
+			this.refs("Uses", d.names),
+			this.refs("Used by", d.named),
+			d.unread ? h("p", { class: "quiet" }, `${plural(d.unread, "object")} more were not read.`) : null,
 			d.loading?.length ? h("p", { class: "quiet" }, "Searching " + d.loading.join(", ")) : null,
 			d.unsearched?.length ? [h("h2", {}, "Not searched"), d.at || !more ? null : button(`Search ${plural(more, "more type")}`, () => this.search()),
-				h("details", { class: "managers", open: this.listed ? "" : null, ontoggle: e => { this.listed = e.target.open; } }, h("summary", { "data-focus": "unsearched" }, plural(d.unsearched.length, "type")), h("p", { class: "quiet" }, d.unsearched.join(", ")))] : h("p", { class: "quiet" }, "All types were searched for owners and for what is owned."),
+				h("details", { class: "managers", open: this.listed ? "" : null, ontoggle: e => { this.listed = e.target.open; } }, h("summary", { "data-focus": "unsearched" }, plural(d.unsearched.length, "type")), h("p", { class: "quiet" }, d.unsearched.join(", ")))] : h("p", { class: "quiet" }, "All types were searched."),
 			];
 		}, "owners");
+	}
+
+	// refs lists objects that are named, or that name this one.
+	refs(title, list) {
+		return list?.length ? [h("h2", {}, title), h("ul", { class: "tree" }, list.map(r => {
+			const t = this.hooks.type(r.type), o = { type: r.type, ns: r.ns || "", name: r.name };
+			return h("li", {}, t ? h("a", { href: this.hooks.href({ object: o }), dir: "auto" }, r.name) : h("span", { dir: "auto" }, r.name),
+				h("small", {}, ` ${t?.kind || r.type}, ${r.as}`, r.ns && r.ns !== this.of.ns ? ` in ${r.ns}` : ""));
+		}))] : null;
 	}
 
 	// search starts to search all types, and asks until they are there.
 	async search(times = 0) {
 		const of = this.of;
-		await this.ask("tree", "api/tree", this.query({ search: 1 }));
+		await this.owners({ search: 1 });
 		if (of === this.of && this.data.tree?.loading?.length && times < 30) setTimeout(() => of === this.of && this.search(times + 1), 500);
 	}
 
