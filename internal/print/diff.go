@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/listwatch/listwatch/internal/compare"
+	"github.com/listwatch/listwatch/internal/edits"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/record"
 	"github.com/listwatch/listwatch/internal/secret"
@@ -201,7 +202,7 @@ func (e *diffEncoder) unified(r *record.Record, old codec.Raw, before, now map[s
 	}
 	name := record.KubectlName(r.Resource, r.ID.Name)
 	from, to := fmt.Sprintf("%s %s", name, old.GetResourceVersion()), fmt.Sprintf("%s %s", name, r.ID.ResourceVersion)
-	return udiff.ToUnified(from, to, string(a), udiff.Lines(string(a), string(b)), e.format.Diff.context)
+	return udiff.ToUnified(from, to, string(a), edits.Of(string(a), string(b)), e.format.Diff.context)
 }
 
 // difference appends a line of --diff=paths.

@@ -1,8 +1,10 @@
 package print
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -35,6 +37,31 @@ func TestDifferences(t *testing.T) {
 		if got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
+	}
+}
+
+// TestManyChangesAreShownOneByOne: 300 changed values among 3,000, each with its own lines.
+func TestManyChangesAreShownOneByOne(t *testing.T) {
+	object := func(every string) string {
+		var b strings.Builder
+		for n := range 3000 {
+			if value := fmt.Sprint(n); n%10 == 0 {
+				fmt.Fprintf(&b, `,"k%d":%q`, n, every+value)
+			} else {
+				fmt.Fprintf(&b, `,"k%d":%q`, n, value)
+			}
+		}
+		return `{"metadata":{"name":"w","uid":"u"},"data":{` + b.String()[1:] + `}}`
+	}
+	r := recordOf(t, object("new"))
+	r.Type, r.Old = "MODIFIED", recordOf(t, object("old")).Object
+	f := &Format{Name: "diff"}
+	b, err := f.Encoder().Encode(nil, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if minus, plus := bytes.Count(b, []byte("\n-")), bytes.Count(b, []byte("\n+")); minus != 301 || plus != 301 { // and those of the head
+		t.Errorf("%d lines without, %d with", minus, plus)
 	}
 }
 
