@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/store"
 	"github.com/listwatch/listwatch/apitest/internal/view"
@@ -16,16 +17,6 @@ import (
 // in obj is ignored. If the object is unchanged, nothing happens. It returns the object's
 // revision.
 func (s *Server) Put(r kube.Resource, obj any) kube.Revision {
-	return s.put(r, obj, (*store.Store).Put)
-}
-
-// PutExactly is [Server.Put] for an object of another server: it keeps all of its metadata but the
-// resourceVersion, which is a new one even if the object is unchanged.
-func (s *Server) PutExactly(r kube.Resource, obj any) kube.Revision {
-	return s.put(r, obj, (*store.Store).PutExactly)
-}
-
-func (s *Server) put(r kube.Resource, obj any, put func(*store.Store, *store.Table, *object.Object) uint64) kube.Revision {
 	b, err := objectBytes(obj)
 	if err != nil {
 		s.fail("put %s: %v", r, err)
@@ -34,17 +25,43 @@ func (s *Server) put(r kube.Resource, obj any, put func(*store.Store, *store.Tab
 	var rv uint64
 	s.locked(r, func(st *store.Store, t *store.Table) {
 		var o *object.Object
-		if o, err = object.Parse(t.Info.Resource, toStored(t.Info, r, b)); err == nil && o.Key.Name == "" {
-			err = errors.New("it has no name")
-		}
-		if err == nil {
-			rv = put(st, t, o)
+		if o, err = parse(t, r, b); err == nil {
+			rv = st.Put(t, o)
 		}
 	})
 	if err != nil {
-		s.fail("put %s: want an object with a name: %v", r, err)
+		s.fail("put %s: %v", r, err)
 	}
 	return revision(rv)
+}
+
+// parse reads an object of r to store it in t.
+func parse(t *store.Table, r kube.Resource, b []byte) (*object.Object, error) {
+	o, err := object.Parse(t.Info.Resource, toStored(t.Info, r, b))
+	if err == nil && o.Key.Name == "" {
+		err = errors.New("it has no name")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("want an object with a name: %w", err)
+	}
+	return o, nil
+}
+
+// Mirror makes a change of another server: it stores obj with all of its metadata but the
+// resourceVersion, which is a new one even if the object is unchanged, or deletes the object
+// key if obj is nil. It serves r first if it does not. It returns the revision; "" if there is
+// nothing to delete, or if what is served as r has another kind or scope, as after the
+// definition of a custom resource was replaced.
+func (s *Server) Mirror(r ResourceInfo, key kube.Key, obj []byte) (kube.Revision, error) {
+	var read func(*store.Table) (*object.Object, error)
+	if obj != nil {
+		read = func(t *store.Table) (*object.Object, error) { return parse(t, r.Resource, obj) }
+	}
+	rv, err := s.store.Mirror(kinds.Complete(r.info()), key, read)
+	if rv == 0 {
+		return "", err
+	}
+	return revision(rv), err
 }
 
 // converts reports whether objects of r are stored in another version, that of kept.

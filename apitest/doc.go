@@ -6,15 +6,15 @@
 // with managedFields, definitions of custom resources with their schemas, subresources,
 // admission, and the protobuf of client-go's typed clients.
 //
-// It is not a control plane: nothing runs, and unless [Options] says otherwise a namespace need not
-// exist and garbage is not collected. Custom resources are validated by their schemas, but CEL is
-// not evaluated: rules (x-kubernetes-validations) are ignored, and webhooks are called as if their
-// matchConditions were true. A definition with a conversion webhook is refused. Built-in objects
-// are validated as by kube-apiserver, with its errors: e2e/objects compares what both respond to
-// the creation of thousands of invalid objects, and its testdata/differences.txt lists the known
-// differences. Of a written status, and of a schema in a definition, only types are checked; of the
-// groups admissionregistration, flowcontrol, resource and certificates little more than types.
-// Responses are JSON, or YAML for a client that prefers it.
+// It is not a control plane: nothing runs, so that pods are deleted without a grace period, and
+// unless [Options] says otherwise a namespace need not exist and garbage is not collected. Custom
+// resources are validated by their schemas, but CEL is not evaluated: rules
+// (x-kubernetes-validations) are ignored, and webhooks are called as if their matchConditions were
+// true. A definition with a conversion webhook is refused. Built-in objects are validated as by
+// kube-apiserver, with its errors: e2e/objects compares thousands of invalid objects, and its
+// testdata/differences.txt lists the known differences. Of a written status, and of a schema in a
+// definition, only types are checked; of the groups admissionregistration, flowcontrol, resource
+// and certificates little more than types. Responses are JSON or YAML.
 //
 // A test controls both sides: [Server.Put], [Server.PutYAML], [Server.Delete] and
 // [Server.Expire] change the state, [Server.On] sets faults of package apitest/faults,

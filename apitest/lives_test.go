@@ -60,6 +60,17 @@ func TestCreateWhileItsDefinitionIsDeleted(t *testing.T) {
 	}
 }
 
+// TestDefinitionsOfBuiltInResourcesAreRefused, as by kube-apiserver, whose groups without a dot
+// are its own.
+func TestDefinitionsOfBuiltInResourcesAreRefused(t *testing.T) {
+	srv := apitest.NewWith(t, apitest.Options{InMemory: true})
+	code, body := do(t, srv, http.MethodPost, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", `{"metadata":{"name":"deployments.apps"},"spec":{"group":"apps","scope":"Namespaced",
+		"names":{"plural":"deployments","kind":"Deployment"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`)
+	if want := `spec.group: Invalid value: \"apps\": should be a domain with at least one dot`; code != http.StatusUnprocessableEntity || !strings.Contains(body, want) {
+		t.Errorf("%d %s, want 422 with %s", code, body, want)
+	}
+}
+
 // TestDefinitionWaitsForFinalizers: a definition is gone only when the finalizers of
 // all its objects are, and nothing is created meanwhile.
 func TestDefinitionWaitsForFinalizers(t *testing.T) {

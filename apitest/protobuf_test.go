@@ -60,7 +60,7 @@ func TestProtobufBodiesThatAreWrong(t *testing.T) {
 		{"PATCH", secrets + "/s", pb(t, "Secret"), `415 {"reason":"UnsupportedMediaType"}`},
 		{"DELETE", secrets + "/s", message("any/v7", "DeleteOptions"), `200 {}`},
 		{"POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd, `201 {}`},
-		{"POST", "/apis/g/v1/namespaces/a/ks", message("g/v1", "K", part(1, part(1, "n"))), `415 {"reason":"UnsupportedMediaType"}`},
+		{"POST", "/apis/g.io/v1/namespaces/a/ks", message("g.io/v1", "K", part(1, part(1, "n"))), `415 {"reason":"UnsupportedMediaType"}`},
 	})
 }
 

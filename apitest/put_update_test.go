@@ -82,15 +82,18 @@ func took(t *testing.T, srv *apitest.Server, method, path, typ, body string) (ow
 	return o.Metadata.ManagedFields
 }
 
-// TestPutExactlyInventsNoGeneration: pods of older servers have none.
-func TestPutExactlyInventsNoGeneration(t *testing.T) {
+// TestMirrorInventsNoGeneration: pods of older servers have none.
+func TestMirrorInventsNoGeneration(t *testing.T) {
 	srv := apitest.NewInMemory(t)
 	for _, meta := range []string{
 		`{"name":"p","namespace":"d","uid":"u","creationTimestamp":"2026-01-02T03:04:05Z"}`,
 		`{"name":"p","namespace":"d","uid":"u","generation":5,"creationTimestamp":"2026-01-02T03:04:05Z"}`,
 		`{"name":"p","namespace":"d","uid":"u","creationTimestamp":"2026-01-02T03:04:05Z"}`,
 	} {
-		rev := srv.PutExactly(kube.Pods, `{"metadata":`+meta+`,"spec":{"containers":[]}}`)
+		rev, err := srv.Mirror(apitest.ResourceInfo{Resource: kube.Pods}, kube.Key{Namespace: "d", Name: "p"}, []byte(`{"metadata":`+meta+`,"spec":{"containers":[]}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
 		var got struct{ Metadata map[string]any }
 		var want map[string]any
 		if err := json.Unmarshal(srv.Get(kube.Pods, kube.Key{Namespace: "d", Name: "p"}), &got); err != nil {

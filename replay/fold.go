@@ -24,6 +24,7 @@ type fold struct {
 type lastState struct {
 	uid, rev string
 	object   []byte
+	resource kube.Resource
 }
 
 func (f *fold) take(e *Entry) []step {
@@ -66,10 +67,10 @@ func (f *fold) change(st step) []step {
 	case st.object == nil:
 		delete(f.known, st.key)
 		return []step{st}
-	case known && old.rev == string(st.rev) && old.uid == st.uid && bytes.Equal(old.object, st.object):
-		return nil // a restored server gives a revision twice
+	case known && old.rev == string(st.rev) && old.uid == st.uid && (bytes.Equal(old.object, st.object) || old.resource != st.resource):
+		return nil // a restored server gives a revision twice, with other objects
 	}
-	f.known[st.key] = lastState{st.uid, string(st.rev), st.object}
+	f.known[st.key] = lastState{st.uid, string(st.rev), st.object, st.resource}
 	if known && old.uid != st.uid {
 		gone := st
 		gone.object, gone.uid, gone.unseen, gone.number = nil, old.uid, true, 0

@@ -81,11 +81,15 @@ func (r revisions) free(n int64) int64 {
 	return free
 }
 
-// once leaves out the changes that another stream of the resource has made.
+// once leaves out the changes that another stream of the resource has made. Events are in two
+// groups.
 func once(steps []step) (all []step) {
 	made := map[string]*fold{}
 	for _, st := range steps {
 		name := st.resource.GroupResource()
+		if name == "events.events.k8s.io" {
+			name = kube.Events.GroupResource()
+		}
 		if made[name] == nil {
 			made[name] = &fold{known: map[kube.Key]lastState{}}
 		}

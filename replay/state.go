@@ -29,12 +29,15 @@ import (
 // of the listing, or below that of the object's next life, that no recorded change has. If
 // none is free, or later changes were made more than 5 s before, it gets the server's next
 // one, and changes behind it that have no gap before them move up.
+//
+// A change of an object whose definition is gone, by the recording or by a client, has its
+// resource served again; where the definition was replaced by one of another kind or scope,
+// the change is left out.
 type State struct {
 	srv    *apitest.Server
 	steps  []step
 	names  map[string]kube.Revision // by the recorded revision
 	served map[string]*Target       // by resource and group
-	gone   map[string]bool          // those whose definition was deleted
 	played int                      // number of steps
 }
 
@@ -42,7 +45,7 @@ type State struct {
 // it. The server should keep as many events as the recording has, and twice the bytes of their
 // objects: apitest.Options.History and HistoryBytes.
 func NewState(ctx context.Context, r *Recording, srv *apitest.Server) (*State, error) {
-	s := &State{srv: srv, names: map[string]kube.Revision{}, served: map[string]*Target{}, gone: map[string]bool{}}
+	s := &State{srv: srv, names: map[string]kube.Revision{}, served: map[string]*Target{}}
 	folds := map[int]*fold{}
 	for _, e := range r.Entries {
 		switch f := folds[e.ID]; {
@@ -106,14 +109,14 @@ func serve(ctx context.Context, srv *apitest.Server, t *Target) error {
 		return nil
 	case http.StatusNotFound:
 		srv.RemoveResource(r) // another version of it
-		add(srv, t)
+		srv.AddResource(info(t))
 		return nil
 	}
 	return fmt.Errorf("the server answers %d", resp.StatusCode)
 }
 
-func add(srv *apitest.Server, t *Target) {
-	srv.AddResource(apitest.ResourceInfo{Resource: t.Resource, Columns: t.Columns, Defined: t.Columns != nil})
+func info(t *Target) apitest.ResourceInfo {
+	return apitest.ResourceInfo{Resource: t.Resource, Columns: t.Columns, Defined: t.Columns != nil}
 }
 
 // Len returns the number of changes: one that several streams have counts once.
@@ -131,34 +134,25 @@ func (s *State) Play(ctx context.Context, p Pace) error {
 		if err := clock.wait(ctx, st.at); err != nil {
 			return err
 		}
-		s.apply(st)
+		if err := s.apply(st); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-func (s *State) apply(st step) {
-	if name := st.resource.GroupResource(); s.gone[name] {
-		if st.object == nil {
-			return // it was deleted with its definition
-		}
-		add(s.srv, s.served[name]) // before its new definition, which another stream has
-		delete(s.gone, name)
-	}
-	if st.resource == kube.CustomResourceDefinitions && s.served[st.key.Name] != nil {
-		s.gone[st.key.Name] = st.object == nil
-	}
-	var rev kube.Revision
+func (s *State) apply(st step) error {
 	if st.number > 0 {
 		s.srv.Advance(kube.Revision(strconv.FormatInt(st.number-1, 10)))
 	}
-	if st.object == nil {
-		rev = s.srv.Delete(st.resource, st.key)
-	} else {
-		rev = s.srv.PutExactly(st.resource, st.object)
+	rev, err := s.srv.Mirror(info(s.served[st.resource.GroupResource()]), st.key, st.object)
+	if err != nil {
+		return fmt.Errorf("replay %s %s: %w", st.resource, st.key, err)
 	}
 	if rev != "" && st.rev != "" {
 		s.names[string(st.rev)] = rev
 	}
+	return nil
 }
 
 // Revision returns the server's revision of a change that was recorded with the

@@ -93,6 +93,23 @@ func TestStatePlaysEachChangeAfterARestore(t *testing.T) {
 	}
 }
 
+// TestStatePlaysAnEventOfTwoGroupsOnce: both have the same Events.
+func TestStatePlaysAnEventOfTwoGroupsOnce(t *testing.T) {
+	both := strings.ReplaceAll(strings.ReplaceAll(twoStreams, `"plural":"configmaps","kind":"ConfigMap"`, `"plural":"events","kind":"Event"`),
+		`"version":"v1","plural":"secrets","kind":"Secret"`, `"group":"events.k8s.io","version":"v1","plural":"events","kind":"Event"`)
+	lines := eventLines("0 1 ADDED 1000 c u 0", "0 2 ADDED 1000 c u 0", "1 1 MODIFIED 1001 c u 0", "1 2 MODIFIED 1001 c u 0", "2 2 DELETED 1002 c u 0", "2 1 DELETED 1002 c u 0")
+	events := strings.Split(lines, "\n")
+	for i, l := range events { // as events.k8s.io has them
+		if strings.Contains(l, `"id":2`) {
+			events[i] = strings.ReplaceAll(l, `"data":`, `"note":`)
+		}
+	}
+	s, _, got := servedOf(t, load(t, []byte(both+strings.Join(events, "\n"))), kube.Events)
+	if d := cmp.Diff([]string{"ADDED 1000 c u 0", "MODIFIED 1001 c u 0", "DELETED 1002 c u 0"}, got); d != "" || s.Len() != 3 {
+		t.Errorf("Len is %d (-recorded +served)\n%s", s.Len(), d)
+	}
+}
+
 // TestStatePlaysAChangeOfTwoStreamsOnce: two streams that have the same objects.
 func TestStatePlaysAChangeOfTwoStreamsOnce(t *testing.T) {
 	both := strings.ReplaceAll(twoStreams, `"plural":"secrets","kind":"Secret"`, `"plural":"configmaps","kind":"ConfigMap"`)

@@ -85,6 +85,10 @@ func (s *crdSpec) stored() *crdVersion {
 // an established one, old, must keep, because its stored objects depend on them.
 func (s *crdSpec) nameCauses(old *object.Object, name string) (causes []kube.StatusCause) {
 	if old == nil {
+		if s.Group != "" && !strings.Contains(s.Group, ".") {
+			causes = append(causes, kube.StatusCause{Reason: "FieldValueInvalid", Field: "spec.group",
+				Message: fmt.Sprintf("Invalid value: %q: should be a domain with at least one dot", s.Group)})
+		}
 		if want := s.Names.Plural + "." + s.Group; name != want && s.Group != "" {
 			causes = append(causes, kube.StatusCause{Reason: "FieldValueInvalid", Field: "metadata.name",
 				Message: `Invalid value: "` + name + `": must be spec.names.plural+"."+spec.group`})

@@ -76,20 +76,21 @@ func (s *crdSpec) deprecation(v *crdVersion) string {
 // dotted converts the simple JSONPath of a definition to a dotted path.
 func dotted(path string) string { return strings.TrimPrefix(path, ".") }
 
-// define adds, changes or removes the resources of a definition that was written. The
-// caller holds the lock.
+// define adds, changes or removes the resources of a definition that was written. One that
+// has the name of a built-in resource serves nothing. The caller holds the lock.
 func (st *Store) define(prev, next *object.Object) {
+	builtIn := func(kept *object.Info) bool { t := st.tables[kept.GroupResource()]; return t != nil && t.Info.BuiltIn }
 	var kept *object.Info
 	var others []*object.Info
 	if next != nil {
 		kept, others = resourcesOf(next)
 	}
 	if prev != nil {
-		if was, _ := resourcesOf(prev); was != nil && (kept == nil || was.GroupResource() != kept.GroupResource() || was.Kind != kept.Kind || was.Namespaced != kept.Namespaced) {
+		if was, _ := resourcesOf(prev); was != nil && !builtIn(was) && (kept == nil || was.GroupResource() != kept.GroupResource() || was.Kind != kept.Kind || was.Namespaced != kept.Namespaced) {
 			st.Drop(was.Resource)
 		}
 	}
-	if kept == nil {
+	if kept == nil || builtIn(kept) {
 		return
 	}
 	st.serve(kept).redefine(kept, others)

@@ -306,8 +306,29 @@ func (st *Store) Served() (list []*object.Info) {
 	return list
 }
 
-// PutExactly stores a parsed object of another server as it is. The caller holds the lock.
-func (st *Store) PutExactly(t *Table, o *object.Object) uint64 {
+// Mirror makes a change of another server: it stores the object that read returns as it is, or
+// deletes the object key if read is nil. It adds the resource first, unless it exists. It
+// returns 0 if there is nothing to delete, or if the resource has another kind or scope.
+func (st *Store) Mirror(info object.Info, key kube.Key, read func(*Table) (*object.Object, error)) (uint64, error) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if read != nil {
+		st.addLocked(info)
+	}
+	t := st.Table(info.Resource)
+	if t != nil && t.Info.Core.Plural != "" {
+		t = st.Table(t.Info.Core)
+	}
+	if t == nil || t.Info.Kind != info.Kind || t.Info.Namespaced != info.Namespaced || read == nil && t.objects[key] == nil {
+		return 0, nil
+	}
+	if read == nil {
+		return st.Commit(t, key, nil), nil
+	}
+	o, err := read(t)
+	if err != nil {
+		return 0, err
+	}
 	if old := t.objects[o.Key]; old != nil {
 		o.Meta.UID = cmp.Or(o.Meta.UID, old.Meta.UID)
 		o.Meta.CreationTimestamp = cmp.Or(o.Meta.CreationTimestamp, old.Meta.CreationTimestamp)
@@ -315,7 +336,7 @@ func (st *Store) PutExactly(t *Table, o *object.Object) uint64 {
 	generation := o.Meta.Generation
 	st.PrepareCreate(t.Info, o)
 	o.Meta.Generation = generation
-	return st.Commit(t, o.Key, o)
+	return st.Commit(t, o.Key, o), nil
 }
 
 // Put stores a parsed object. The caller holds the lock.

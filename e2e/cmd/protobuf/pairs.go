@@ -70,7 +70,7 @@ func pairs() []pair {
 		{"autoscaling/v1", "Scale", `{"metadata":{"name":"d"},"spec":{"replicas":4}}`},
 		{"authorization.k8s.io/v1", "SubjectAccessReview", `{"spec":{"user":"u","groups":["g"],"extra":{"scopes":["a","b"]},"resourceAttributes":{"verb":"get","resource":"pods"}}}`},
 		{"policy/v1", "Eviction", `{"metadata":{"name":"p"},"deleteOptions":{"gracePeriodSeconds":7}}`},
-		{"apiextensions.k8s.io/v1", "CustomResourceDefinition", `{"metadata":{"name":"ks.g"},"spec":{"group":"g","names":{"kind":"K","plural":"ks"},"scope":"Namespaced",
+		{"apiextensions.k8s.io/v1", "CustomResourceDefinition", `{"metadata":{"name":"ks.g.io"},"spec":{"group":"g.io","names":{"kind":"K","plural":"ks"},"scope":"Namespaced",
 			"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{
 				"a":{"type":"array","items":{"type":"string"}},"b":{"type":"object","additionalProperties":{"type":"number","minimum":0.5}},
 				"c":{"type":"object","additionalProperties":true,"default":{"x":1}}},"x-kubernetes-preserve-unknown-fields":true}}}]}}`},
