@@ -39,7 +39,8 @@ func (s *session) places(u *UI) []string {
 	s.mu.Lock()
 	named := s.named
 	s.mu.Unlock()
-	all := append(slices.Clip(named), u.namespaces(&sight{all: true})...)
+	names, emptied := u.namespaces(&sight{all: true})
+	all := slices.Concat(named, names, emptied)
 	return all[:min(len(all), maxPlaces)]
 }
 

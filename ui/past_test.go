@@ -422,8 +422,8 @@ func TestCreatedAgain(t *testing.T) {
 	})
 }
 
-// TestNamespacesOfThePast: a namespace whose objects are gone can be chosen, after those that
-// have objects, for as long as any state of them is kept.
+// TestNamespacesOfThePast: a namespace whose objects are gone can be chosen for as long as any
+// state of them is kept.
 func TestNamespacesOfThePast(t *testing.T) {
 	inWorld(t, Options{Limits: Limits{History: 64 << 10}}, func(w *world) {
 		p := w.open()
@@ -432,22 +432,22 @@ func TestNamespacesOfThePast(t *testing.T) {
 		}
 		namespaces := func() []string {
 			w.pass(11 * time.Second)
-			var st struct{ Namespaces []string }
+			var st struct{ Namespaces, Emptied []string }
 			p.get("api/state", &st)
-			return st.Namespaces
+			return append(append(st.Namespaces, "-"), st.Emptied...)
 		}
 		put("bank", "a")
 		put("shop", "a")
 		w.pass(time.Second)
 		w.srv.Delete(kube.Pods, kube.Key{Namespace: "bank", Name: "a"})
-		if diff := cmp.Diff([]string{"shop", "bank"}, namespaces()); diff != "" {
+		if diff := cmp.Diff([]string{"shop", "-", "bank"}, namespaces()); diff != "" {
 			t.Errorf("one was emptied (-want +got):\n%s", diff)
 		}
 		for n := range 500 { // what is kept of bank is dropped
 			put("shop", fmt.Sprint("pod-", n))
 			w.srv.Delete(kube.Pods, kube.Key{Namespace: "shop", Name: fmt.Sprint("pod-", n)})
 		}
-		if diff := cmp.Diff([]string{"shop"}, namespaces()); diff != "" {
+		if diff := cmp.Diff([]string{"shop", "-"}, namespaces()); diff != "" {
 			t.Errorf("nothing is kept of it (-want +got):\n%s", diff)
 		}
 	})
@@ -456,7 +456,12 @@ func TestNamespacesOfThePast(t *testing.T) {
 // TestNames: what an object names, and what names it, now and at a moment. A pod whose owner
 // names the same is left out, and so is what is in another namespace.
 func TestNames(t *testing.T) {
-	inWorld(t, Options{}, func(w *world) {
+	rbac := func(plural, kind string, namespaced bool) kube.Resource {
+		return kube.Resource{Group: "rbac.authorization.k8s.io", Version: "v1", Plural: plural, Kind: kind, Namespaced: namespaced}
+	}
+	bindings, allBindings := rbac("rolebindings", "RoleBinding", true), rbac("clusterrolebindings", "ClusterRoleBinding", false)
+	accounts := kube.Resource{Version: "v1", Plural: "serviceaccounts", Kind: "ServiceAccount", Namespaced: true}
+	inWorld(t, Options{Keep: []string{allBindings.GroupResource(), accounts.GroupResource()}}, func(w *world) {
 		const uses = `"spec":{"containers":[{"name":"app","image":"a","envFrom":[{"configMapRef":{"name":"settings"}}]}]}`
 		w.srv.Put(kube.ConfigMaps, `{"metadata":{"namespace":"shop","name":"settings"}}`)
 		w.srv.Put(kube.Deployments, `{"metadata":{"namespace":"shop","name":"web"},"spec":{"template":{`+uses+`}}}`)
@@ -467,14 +472,20 @@ func TestNames(t *testing.T) {
 		before := now()
 		w.pass(time.Second)
 		w.srv.Put(kube.Deployments, `{"metadata":{"namespace":"shop","name":"web"},"spec":{"template":{"spec":{"serviceAccountName":"robot"}}}}`)
+		account := `,"subjects":[{"kind":"ServiceAccount","namespace":"shop","name":"robot"}]`
+		w.srv.Put(bindings, `{"metadata":{"namespace":"bank","name":"cross"},"roleRef":{"kind":"Role","name":"r"}`+account+`}`)
+		w.srv.Put(allBindings, `{"metadata":{"name":"all"},"roleRef":{"kind":"ClusterRole","name":"view"}`+account+`}`)
+		w.srv.Put(accounts, `{"metadata":{"namespace":"shop","name":"robot"}}`)
 		w.pass(time.Second)
 		p := w.open()
 		ref := func(typ, name, as string) refs.Ref { return refs.Ref{Type: typ, NS: "shop", Name: name, As: as} }
 		const as = "environment of app"
 		for path, want := range map[string][2][]refs.Ref{
-			"type=configmaps&name=settings":                          {{}, {ref("pods", "alone", as)}},
-			fmt.Sprint("type=configmaps&name=settings&at=", before):  {{}, {ref("deployments.apps", "web", as), ref("pods", "alone", as)}},
-			"type=deployments.apps&name=web":                         {{ref("serviceaccounts", "robot", "account")}, {}},
+			"type=configmaps&name=settings":                         {{}, {ref("pods", "alone", as)}},
+			fmt.Sprint("type=configmaps&name=settings&at=", before): {{}, {ref("deployments.apps", "web", as), ref("pods", "alone", as)}},
+			"type=deployments.apps&name=web":                        {{ref("serviceaccounts", "robot", "account")}, {}},
+			"type=serviceaccounts&name=robot": {{}, {{Type: allBindings.GroupResource(), Name: "all", As: "subject"}, ref("deployments.apps", "web", "account"),
+				{Type: bindings.GroupResource(), NS: "bank", Name: "cross", As: "subject"}}},
 			fmt.Sprint("type=deployments.apps&name=web&at=", before): {{ref("configmaps", "settings", as)}, {}},
 		} {
 			var got struct{ Names, Named []refs.Ref }

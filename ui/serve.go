@@ -183,6 +183,7 @@ type wireState struct {
 	Follow     bool             `json:"follow"`
 	JQ         bool             `json:"jq"`
 	Namespaces []string         `json:"namespaces"`
+	Emptied    []string         `json:"emptied"`
 	Limits     map[string]int64 `json:"limits"`
 	Warnings   []string         `json:"warnings,omitempty"`
 }
@@ -205,7 +206,7 @@ func (u *UI) getState(s *session, r *http.Request) (any, error) {
 		st.Cluster.Server = u.client.Server()
 	}
 	st.From, st.To = u.kept(), u.now()
-	st.Namespaces = u.namespaces(v)
+	st.Namespaces, st.Emptied = u.namespaces(v)
 	if s.person != nil {
 		st.Auth, st.User, st.OpenMoment = "token-review", s.person.Name(), false
 	}
@@ -240,9 +241,9 @@ func (u *UI) kept() int64 {
 	return max(from, u.history.Since())
 }
 
-// namespaces are all that objects of watched types are in, as far as they may be seen, and then
-// those that such objects were in.
-func (u *UI) namespaces(v *sight) []string {
+// namespaces are all that objects of watched types are in, as far as they may be seen, and those
+// that only objects of the past were in.
+func (u *UI) namespaces(v *sight) (names, emptied []string) {
 	seen := map[string]bool{} // whether there are any now
 	for _, k := range u.types() {
 		if !v.some(k) {
@@ -257,14 +258,15 @@ func (u *UI) namespaces(v *sight) []string {
 		}
 		k.mu.Unlock()
 	}
-	names := slices.Collect(maps.Keys(seen))
-	slices.SortFunc(names, func(a, b string) int {
-		if seen[a] != seen[b] {
-			return map[bool]int{true: -1, false: 1}[seen[a]]
+	names, emptied = []string{}, []string{}
+	for _, ns := range slices.Sorted(maps.Keys(seen)) {
+		if seen[ns] {
+			names = append(names, ns)
+		} else {
+			emptied = append(emptied, ns)
 		}
-		return strings.Compare(a, b)
-	})
-	return names
+	}
+	return names, emptied
 }
 
 func (u *UI) getTypes(s *session, r *http.Request) (any, error) {

@@ -118,9 +118,10 @@ func (f *forest) refs(u *UI, at int64) (names, by []refs.Ref) {
 	return names, by
 }
 
-// about are the places of what belongs to an object: its own namespace, if it has one.
+// about are the places of what belongs to an object: its own namespace, if it has one. Bindings
+// of an account may be in any.
 func (s *session) about(u *UI, sub subject) []string {
-	if ns := sub.life.key.Namespace; ns != "" {
+	if ns := sub.life.key.Namespace; ns != "" && sub.kind.id != "serviceaccounts" {
 		return []string{ns}
 	}
 	return s.places(u)
@@ -153,7 +154,7 @@ func (u *UI) forest(ctx context.Context, s *session, sub subject, at int64, sear
 		case k.watched():
 			f.seen = append(f.seen, k.id)
 		}
-		may := refs.May(k.id, sub.kind.id)
+		may, anywhere := refs.May(k.id, sub.kind.id), sub.life.key.Namespace == "" || sub.kind.id == "serviceaccounts"
 		for i := range k.items(at) {
 			if sees != nil && !sees(i.key.Namespace) {
 				continue
@@ -164,7 +165,7 @@ func (u *UI) forest(ctx context.Context, s *session, sub subject, at int64, sear
 				f.owned[o.uid] = append(f.owned[o.uid], i)
 				told = told || refs.Told(o.kind, sub.kind.id)
 			}
-			if ns := sub.life.key.Namespace; !told && (ns == "" || ns == i.key.Namespace) {
+			if !told && (!k.res.Namespaced || anywhere || sub.life.key.Namespace == i.key.Namespace) {
 				f.namers = append(f.namers, i)
 			}
 		}

@@ -30,16 +30,17 @@ func hostile() *script {
 			"total": 1, "matched": 1, "from": 0, "gaps": array{gap}, "order": array{1}, "rows": array{row}}},
 		answers: map[string]any{
 			"state": object{"epoch": "e", "pos": 1, "now": now, "mode": "live", "cluster": object{"name": m("cluster"), "server": m("server")}, "user": m("user"), "from": now - 600000, "to": now, "openMoment": true,
-				"namespaces": array{m("namespace")}, "warnings": array{m("warning")}},
+				"namespaces": array{m("namespace")}, "emptied": array{m("emptied")}, "warnings": array{m("warning")}},
 			"types":    object{"types": array{typ}},
 			"activity": object{"from": now - 3600000, "to": now, "buckets": array{array{1, 2, 3}}, "gaps": array{gap}},
 			"changes":  object{"changes": array{object{"pos": 9, "at": now, "type": m("changetype"), "op": "MODIFIED", "ns": m("ns"), "name": m("changed"), "by": m("changeby"), "what": m("what")}, gap}},
 			"object": object{"type": m("type"), "kind": m("objectkind"), "name": m("name"), "created": now, "exists": true, "yaml": m("yaml") + ":\n  " + m("yamlkey") + ": " + m("yamlvalue"),
 				"labels":     object{m("labelkey"): m("label")},
 				"conditions": array{object{"type": m("condition"), "status": m("conditionstatus"), "reason": m("conditionreason"), "message": m("message")}},
-				"containers": array{object{"name": m("container"), "state": m("containerstate")}}, "commands": array{object{"title": m("commandtitle"), "text": m("command")}}},
-			"events":  object{"events": array{object{"at": now, "count": 3, "type": m("eventtype"), "reason": m("eventreason"), "message": m("eventmessage"), "from": m("eventfrom")}}, "state": "stale", "reason": m("eventsreason")},
-			"tree":    object{"root": object{"type": m("type"), "kind": m("rootkind"), "name": m("root"), "children": array{node}}, "unsearched": array{m("unsearched")}},
+				"containers": array{object{"name": m("container"), "state": m("containerstate"), "lastMessage": m("last")}}, "commands": array{object{"title": m("commandtitle"), "text": m("command")}}},
+			"events": object{"events": array{object{"at": now, "count": 3, "type": m("eventtype"), "reason": m("eventreason"), "message": m("eventmessage"), "from": m("eventfrom")}}, "state": "stale", "reason": m("eventsreason")},
+			"tree": object{"root": object{"type": m("type"), "kind": m("rootkind"), "name": m("root"), "children": array{node}}, "unsearched": array{m("unsearched")},
+				"names": array{object{"type": m("namestype"), "name": m("names"), "as": m("namesas")}}, "named": array{object{"type": "pods", "ns": m("namedns"), "name": m("named"), "as": m("namedas")}}},
 			"history": object{"states": states, "from": now},
 			"diff":    object{"a": states[1], "b": states[0], "changes": array{diff}},
 			"moment":  object{"server": m("momentserver"), "file": m("momentfile"), "commands": array{m("momentcommand")}},
@@ -68,7 +69,7 @@ func TestHostileContentIsText(t *testing.T) {
 	shown("name", "status", "cell", "column", "ns", "kind", "cluster", "user", "listreason", "gap")
 	p.shot("hostile-list")
 	p.press("j", "Enter")
-	shown("conditionreason", "message", "container", "containerstate", "root", "rootkind", "child", "nodekind", "nodestatus", "labelkey", "label", "headline", "path", "old", "new", "by", "commandtitle", "command", "objectkind")
+	shown("conditionreason", "message", "container", "containerstate", "last", "root", "rootkind", "child", "nodekind", "nodestatus", "labelkey", "label", "headline", "path", "old", "new", "by", "commandtitle", "command", "objectkind")
 	p.press("2")
 	shown("created", "eventreason", "eventmessage")
 	p.js("document.querySelectorAll('.pick button:last-child').forEach((b, i, all) => all[i].click()), 1", nil)
@@ -78,14 +79,14 @@ func TestHostileContentIsText(t *testing.T) {
 	p.press("4")
 	shown("eventfrom", "eventsreason")
 	p.press("5")
-	shown("unsearched")
+	shown("unsearched", "names", "namesas", "namestype", "named", "namedns", "namedas")
 	p.shot("hostile-object")
 	p.press("h")
 	shown("warning")
 	p.press("Escape", ":")
 	shown("group")
 	p.press("Escape", "n")
-	shown("namespace")
+	shown("namespace", "emptied")
 	p.press("Escape", "Escape")
 	p.js("location.hash = '#type=activity', 1", nil)
 	shown("changetype", "changed", "changeby", "what")

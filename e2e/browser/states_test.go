@@ -127,3 +127,30 @@ func TestWhatWasNotWatchedIsSaid(t *testing.T) {
 	p.until(full + " < 10")
 	p.sound()
 }
+
+// TestAGapOfAllTypesIsOneRow of Activity: that of a process that stood still.
+func TestAGapOfAllTypesIsOneRow(t *testing.T) {
+	s := stateOf("live", "", nil)
+	now := time.Now().UnixMilli()
+	gap := func(pos int, typ, reason string) object {
+		return object{"pos": pos, "at": now, "type": typ, "op": "GAP", "from": now - 9000, "to": now, "idle": true, "reason": reason}
+	}
+	s.answers["changes"] = object{"changes": array{gap(4, "pods", "it stood still"), gap(3, "services", "it stood still"), gap(2, "nodes", "it stood still"), gap(1, "jobs.batch", "another")}}
+	p := open(t, s.serve(t)+"&type=activity", look{})
+	p.until("document.querySelectorAll('tr.gap').length === 2")
+	p.shows("#rows", "pods and 2 more types: ")
+	p.shows("#rows", "jobs.batch: ")
+	p.sound()
+}
+
+// TestRestartsGrowOld in a Summary, as in a list: the server wrote their age with the state.
+func TestRestartsGrowOld(t *testing.T) {
+	s := stateOf("live", "", nil)
+	s.aboutPod()
+	pod := podWith("phase: Running")
+	pod["at"], pod["facts"] = time.Now().UnixMilli()-600000, array{object{"name": "Restarts", "text": "4 (10s ago)"}}
+	s.answers["object"] = pod
+	p := open(t, s.serve(t)+"&type=pods&object=pods/shop/web", look{})
+	p.shows("#object .facts", "4 (10m ago)")
+	p.sound()
+}

@@ -417,7 +417,7 @@ async function switchTo(name) {
 }
 
 function namespaces() {
-	const all = () => ["", ...new Set([...(state?.namespaces || []), ...(view.ns || [])])].map(n => ({ label: n || "all namespaces", note: (view.ns || []).includes(n) ? "chosen" : "", words: n.toLowerCase(), exact: [n],
+	const all = () => ["", ...new Set([...(state?.namespaces || []), ...(view.ns || []), ...(state?.emptied || [])])].map(n => ({ label: n || "all namespaces", note: (view.ns || []).includes(n) ? "chosen" : state?.emptied?.includes(n) ? "no objects now" : "", words: n.toLowerCase(), exact: [n],
 		pick: more => go({ ns: !n ? [] : more ? (view.ns.includes(n) ? view.ns.filter(x => x !== n) : [...view.ns, n]) : [n] }) }));
 	const replace = choose("Namespace", "a name; Ctrl+Enter adds or removes it", all());
 	link.get("api/state").then(st => { state = { ...state, ...st }; replace(all()); }, () => {});

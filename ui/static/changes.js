@@ -155,13 +155,13 @@ export class Changes {
 		if (today !== this.today) this.made.clear();
 		this.today = today;
 		this.body.parentNode.classList.toggle("dated", !!day(this.rows.at(-1).at, real));
-		const items = this.rows.map(c => this.made.get(c.pos) || this.row(c)), keep = new Set(items), pos = e => Number(e.dataset.pos);
+		const shown = this.alike(), items = shown.map(c => this.made.get(c.pos) || this.row(c)), keep = new Set(items), pos = e => Number(e.dataset.pos);
 		for (const e of [...this.body.children]) if (!keep.has(e)) { e.remove(); if (this.made.get(pos(e)) === e) this.made.delete(pos(e)); }
 		let at = this.body.firstChild;
-		items.forEach((e, i) => e.setAttribute("aria-selected", !!v.object?.uid && v.object.uid === this.rows[i].uid && (v.pos === null || v.pos === this.rows[i].pos)));
+		items.forEach((e, i) => e.setAttribute("aria-selected", !!v.object?.uid && v.object.uid === shown[i].uid && (v.pos === null || v.pos === shown[i].pos)));
 		for (const e of items) { if (e === at) at = at.nextSibling; else this.body.insertBefore(e, at); }
 		if (held?.isConnected) this.box.scrollTop += held.offsetTop - y;
-		this.box.setAttribute("aria-rowcount", this.more ? -1 : this.rows.length + 1);
+		this.box.setAttribute("aria-rowcount", this.more ? -1 : shown.length + 1);
 		const chosen = items.find(e => e.getAttribute("aria-selected") === "true");
 		if (chosen !== this.chosen) (chosen || this.chosen)?.scrollIntoView({ block: "nearest" }); // beside an open object the rows have other heights
 		this.chosen = chosen;
@@ -174,9 +174,21 @@ export class Changes {
 		links[Math.max(0, Math.min(links.length - 1, at < 0 ? 0 : at + by))]?.focus();
 	}
 
+	// alike returns the rows with one for the gap of several types.
+	alike() {
+		const shown = [];
+		for (const c of this.rows) {
+			const first = shown.at(-1);
+			if (c.op === "GAP" && first?.op === "GAP" && c.from === first.from && c.to === first.to && c.reason === first.reason) first.types++;
+			else shown.push(Object.assign(c, c.op === "GAP" ? { types: 0 } : null));
+		}
+		for (const c of shown) if (c.op === "GAP" && this.made.get(c.pos)?.dataset.types !== String(c.types)) this.made.delete(c.pos);
+		return shown;
+	}
+
 	row(c) {
 		let tr;
-		if (c.op === "GAP") tr = h("tr", { class: "gap", role: "row", "data-pos": c.pos }, h("td", { role: "gridcell", colspan: 6, dir: "auto" }, `${c.type}: ${during(c)}: ${c.reason || "the connection was lost"}.${c.idle && c.to ? "" : " What came and went in between is not known."}`));
+		if (c.op === "GAP") tr = h("tr", { class: "gap", role: "row", "data-pos": c.pos, "data-types": c.types }, h("td", { role: "gridcell", colspan: 6, dir: "auto" }, `${c.type}${c.types ? ` and ${plural(c.types, "more type")}` : ""}: ${during(c)}: ${c.reason || "the connection was lost"}.${c.idle && c.to ? "" : " What came and went in between is not known."}`));
 		else {
 			const of = (tab, pos) => this.hooks.href({ object: { type: c.type, ns: c.ns || "", name: c.name, uid: c.uid }, tab, pos });
 			const change = c.type === "events" ? of("") : of("history", c.pos); // an Event has no story

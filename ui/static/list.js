@@ -191,9 +191,7 @@ export class List {
 		if (c.age) return row.created ? age(this.hooks.now() - row.created) : value;
 		const written = Math.max(row.changed || 0, this.hooks.since());
 		if (LAST.test(c.name) && SPAN.test(value) && written) return age(this.hooks.now() - written + span(value));
-		const since = /^(\d+) \((\w+) ago\)$/.exec(value);
-		if (!since) return value;
-		return row.changed ? `${since[1]} (${age(this.hooks.now() - row.changed + span(since[2]))} ago)` : since[1];
+		return counted(value, row.changed && this.hooks.now() - row.changed);
 	}
 
 	// scale is how many pixels a row has above and below the window: less than a row where
@@ -380,6 +378,13 @@ export class List {
 		this.mark();
 		this.hooks.open(row);
 	}
+}
+
+// counted is a cell such as "4 (12s ago)", which was true some time ago; 0 = not known.
+export function counted(value, past) {
+	const since = /^(\d+) \((\w+) ago\)$/.exec(value);
+	if (!since) return value;
+	return past ? `${since[1]} (${age(past + span(since[2]))} ago)` : since[1];
 }
 
 // span is how long an age of kubectl is: 3m4s.

@@ -1,6 +1,7 @@
 // The page of one object: summary, history with differences, YAML, events, owners, logs.
 import { $, h, put, text, plain, when, age, ago, clock, during, number, plural, sheet, button, command, covers } from "./dom.js";
 import { get, body as streamOf, Refused } from "./link.js";
+import { counted } from "./list.js";
 
 const LINES = 2000;
 
@@ -250,13 +251,13 @@ export class Sheet {
 		const d = this.data.object, now = d?.exists === false && d.at ? d.at : this.hooks.now();
 		return this.part("object", d => [
 			d.exists === false ? this.last() : null,
-			d.facts?.length ? h("table", { class: "facts" }, d.facts.map(f => h("tr", {}, h("th", { scope: "row" }, f.name), h("td", { dir: "auto" }, f.text)))) : null,
+			d.facts?.length ? h("table", { class: "facts" }, d.facts.map(f => h("tr", {}, h("th", { scope: "row" }, f.name), h("td", { dir: "auto" }, counted(f.text, Math.max(1, now - d.at)))))) : null,
 			d.conditions?.length ? [h("h2", {}, "Conditions"), h("table", { class: "facts" }, [...d.conditions].sort((a, b) => a.good - b.good).map(c => h("tr", {},
 				h("td", { dir: "auto" }, h("b", { class: c.good ? "good" : "bad" }, `${c.type} ${c.status}`), c.reason || c.message ? h("div", {}, [c.reason, c.message].filter(Boolean).join(": ")) : null),
 				h("td", { class: "when" }, c.since ? age(now - c.since) : ""))))] : null,
 			d.containers?.length ? [h("h2", {}, "Containers"), h("table", { class: "facts" }, d.containers.map(c => h("tr", {},
 				h("td", { dir: "auto" }, h("b", {}, c.name), c.init ? " init" : "", h("div", { class: /waiting|terminated/.test(c.state) && !/Completed/.test(c.state) ? "bad" : "" }, c.state),
-					c.message ? h("div", {}, c.message) : null, c.last ? h("div", {}, "before: " + c.last) : null, c.image ? h("div", { class: "quiet" }, c.image) : null),
+					c.message ? h("div", {}, c.message) : null, c.last ? h("div", {}, "before: " + c.last) : null, c.lastMessage ? h("div", {}, c.lastMessage) : null, c.image ? h("div", { class: "quiet" }, c.image) : null),
 				h("td", { class: "when" }, plural(c.restarts || 0, "restart")))))] : null,
 			this.data.tree?.root ? [h("h2", {}, "Owners and owned", d.exists === false ? " when it was deleted" : ""), this.treeOf(this.data.tree.root)] : null,
 			this.content(d),

@@ -65,6 +65,8 @@ type Container struct {
 	Message  string `json:"message,omitempty"` // of the state
 	Last     string `json:"last,omitempty"`    // the state before, which a restart ended
 	Image    string `json:"image,omitempty"`
+
+	LastMessage string `json:"lastMessage,omitempty"` // of the state before
 }
 
 // Command is one to copy.
@@ -134,6 +136,9 @@ func (c *containerStatus) container(init bool) Container {
 	w.State = c.State.String()
 	for _, s := range c.State {
 		w.Message = s.Message
+	}
+	for _, s := range c.Last {
+		w.LastMessage = s.Message
 	}
 	return w
 }

@@ -34,11 +34,8 @@ func Summary(changes []Change) string {
 			alike++
 			continue
 		}
-		at := c.Path[strings.IndexByte(c.Path, '.')+1:]
-		if element := strings.LastIndexByte(at, '['); element >= 0 {
-			at = at[strings.LastIndexByte(at[:element], '.')+1:] // which one is part of the name
-		}
-		if at += became(c); strings.HasSuffix(c.Path, compare.Order) {
+		at := short(c.Path) + became(c)
+		if strings.HasSuffix(c.Path, compare.Order) {
 			orders = append(orders, at)
 		} else {
 			rest = append(rest, at)
@@ -258,10 +255,7 @@ var headlines = []struct {
 // named says which field below a path changed.
 func named(what, below string) func(Change) string {
 	return func(c Change) string {
-		at := strings.TrimPrefix(strings.TrimPrefix(c.Path, below), ".")
-		if key, ok := strings.CutPrefix(at, `["`); ok && strings.Count(at, "[") == 1 {
-			at = strings.TrimSuffix(key, `"]`)
-		}
+		at := key(strings.TrimPrefix(strings.TrimPrefix(c.Path, below), "."))
 		if at != "" {
 			return what + ": " + at + became(c)
 		}

@@ -48,6 +48,19 @@ func TestHeadlinesOfARollout(t *testing.T) {
 			t.Errorf("%q, want %q", got, test.want)
 		}
 	}
+	// Keys with dots are whole.
+	for _, test := range []struct {
+		want    string
+		changes []Change
+	}{
+		{"Data changed: mime.types a → b, nginx.conf c → d, site.conf added, app removed", []Change{c(`data["mime.types"]`, "a", "b"), c(`data["nginx.conf"]`, "c", "d"), c(`data["site.conf"]`, "", "e"), c("data.app", "f", "")}},
+		{"Changed: rules[0].verbs[1] get → list, rules[1].verbs[0] get → watch", []Change{c("rules[0].verbs[1]", "get", "list"), c("rules[1].verbs[0]", "get", "watch")}},
+		{`Spec changed: paused true → false, annotations["example.com/a.b"] 1 → 2`, []Change{c("spec.paused", "true", "false"), c(`spec.template.metadata.annotations["example.com/a.b"]`, "1", "2")}},
+	} {
+		if got := Summary(test.changes); got != test.want {
+			t.Errorf("%q, want %q", got, test.want)
+		}
+	}
 	container := "spec.template.spec.containers[name=app]."
 	for _, test := range []struct {
 		want    string

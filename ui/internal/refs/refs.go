@@ -53,9 +53,12 @@ func May(typ, other string) bool {
 }
 
 // Told reports whether the owner of an object, of a kind, names what the object names: a
-// ReplicaSet for its pods. Claims are of each pod.
+// ReplicaSet for its pods. A StatefulSet does not name their claims.
 func Told(ownerKind, other string) bool {
-	return other != "persistentvolumeclaims" && slices.Contains([]string{"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob", "ReplicationController"}, ownerKind)
+	if ownerKind == "StatefulSet" {
+		return other != "persistentvolumeclaims"
+	}
+	return slices.Contains([]string{"Deployment", "ReplicaSet", "DaemonSet", "Job", "CronJob", "ReplicationController"}, ownerKind)
 }
 
 // named has a name.
