@@ -275,7 +275,7 @@ func (b *builder) fields(t reflect.Type, path string) []field {
 					walk(inner, level+1, append(seen, inner), nilable || inner != f.Type)
 				}
 				continue
-			case !f.IsExported():
+			case !f.IsExported() && !(f.Anonymous && inner.Kind() == reflect.Struct):
 				continue
 			case name == "":
 				name = f.Name
