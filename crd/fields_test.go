@@ -26,3 +26,26 @@ func TestEmbeddedStructWithANameIsAMember(t *testing.T) {
 		}
 	}
 }
+
+// grade and shade are bytes with their own JSON; octet is one.
+type (
+	grade uint8
+	shade uint8
+	octet uint8
+)
+
+func (*grade) MarshalText() ([]byte, error) { return []byte("A"), nil }
+func (shade) MarshalJSON() ([]byte, error)  { return []byte(`{"dark":true}`), nil }
+func (shade) Schema() Schema                { return Schema{Type: "object", PreserveUnknownFields: true} }
+
+func TestSliceOfBytesWithTheirOwnJSONIsAList(t *testing.T) {
+	got := specOf[struct {
+		G []grade `json:"g,omitempty"`
+		S []shade `json:"s,omitempty"`
+		O []octet `json:"o,omitempty"`
+	}](t)
+	const want = `{"type":"object","properties":{"g":{"type":"array","items":{"type":"string"}},"o":{"type":"string","format":"byte"},"s":{"type":"array","items":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}}`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

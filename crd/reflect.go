@@ -73,7 +73,7 @@ func (b *builder) schema(t reflect.Type, path string) *Schema {
 	case reflect.String:
 		return &Schema{Type: "string"}
 	case reflect.Slice, reflect.Array:
-		if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 {
+		if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 && !implements(t.Elem(), jsonMarshaler) && !implements(t.Elem(), textMarshaler) {
 			return &Schema{Type: "string", Format: "byte"}
 		}
 		return &Schema{Type: "array", Items: b.element(t, path+"[]")}
