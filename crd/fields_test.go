@@ -49,3 +49,41 @@ func TestSliceOfBytesWithTheirOwnJSONIsAList(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+type (
+	tagged struct {
+		A string `json:"X"`
+	}
+	untagged struct{ X int }
+)
+
+// TestNamesOfFieldsAreThoseOfEncodingJSON: it ignores names with characters that are none of names,
+// and at one depth a name from a tag hides the others.
+func TestNamesOfFieldsAreThoseOfEncodingJSON(t *testing.T) {
+	const x = `{"type":"object","required":["X"],"properties":{"X":{"type":"string"}}}`
+	for _, tt := range []struct{ name, got, want string }{
+		{"a quote", specOf[struct {
+			//lint:ignore SA5008 the name has no effect, which is tested
+			A string `json:"a'b,omitempty"`
+		}](t), `{"type":"object","properties":{"A":{"type":"string"}}}`},
+		{"a quote, of an embedded struct", specOf[struct {
+			//lint:ignore SA5008 the name has no effect, which is tested
+			tagged `json:"a'b"`
+		}](t), x},
+		{"signs", specOf[struct {
+			A string `json:"ä /~$:1,omitempty"`
+		}](t), `{"type":"object","properties":{"ä /~$:1":{"type":"string"}}}`},
+		{"tagged, then not", specOf[struct {
+			tagged
+			untagged
+		}](t), x},
+		{"untagged, then tagged", specOf[struct {
+			untagged
+			tagged
+		}](t), x},
+	} {
+		if diff := cmp.Diff(tt.want, tt.got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}

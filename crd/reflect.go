@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // builder makes the schema of one version from a Go type.
@@ -249,18 +250,21 @@ type field struct {
 }
 
 // fields returns the fields of t, those of embedded structs in their place. An outer
-// field hides an embedded one of the same name.
+// field hides an embedded one of the same name, and at one depth a name from a tag the others.
 func (b *builder) fields(t reflect.Type, path string) []field {
 	var all []field
-	depth := map[string]int{}
-	twice := map[string]reflect.Type{} // names that two fields of one depth have
+	ranks := map[string]int{}          // of the fields in all: lower ones hide higher ones
+	twice := map[string]reflect.Type{} // names that two fields of one rank have
 	var walk func(t reflect.Type, level int, seen []reflect.Type, nilable bool)
 	walk = func(t reflect.Type, level int, seen []reflect.Type, nilable bool) {
 		for i := range t.NumField() {
 			f := field{StructField: t.Field(i), omits: nilable}
 			tag := f.Tag.Get("json")
 			name, options, _ := strings.Cut(tag, ",")
-			inner := f.Type
+			if strings.ContainsFunc(name, notInName) {
+				name = ""
+			}
+			rank, inner := 2*level, f.Type
 			if inner.Kind() == reflect.Pointer {
 				inner = inner.Elem()
 			}
@@ -278,25 +282,25 @@ func (b *builder) fields(t reflect.Type, path string) []field {
 			case !f.IsExported() && !(f.Anonymous && inner.Kind() == reflect.Struct):
 				continue
 			case name == "":
-				name = f.Name
+				name, rank = f.Name, rank+1
 			}
 			f.json = name
 			for option := range strings.SplitSeq(options, ",") {
 				f.omits = f.omits || option == "omitempty" || option == "omitzero"
 				f.quoted = f.quoted || option == "string" && quotable(f.Type)
 			}
-			switch was, ok := depth[name]; {
+			switch was, ok := ranks[name]; {
 			case !ok:
-			case was == level:
+			case was == rank:
 				twice[name] = t
 				continue
-			case was < level:
+			case was < rank:
 				continue
 			default:
 				all = slices.DeleteFunc(all, func(o field) bool { return o.json == name })
 				delete(twice, name)
 			}
-			depth[name] = level
+			ranks[name] = rank
 			all = append(all, f)
 		}
 	}
@@ -305,4 +309,9 @@ func (b *builder) fields(t reflect.Type, path string) []field {
 		b.fail(join(path, name), "two fields of %s have this name", twice[name])
 	}
 	return all
+}
+
+// notInName reports whether encoding/json takes no name with c from a tag.
+func notInName(c rune) bool {
+	return !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", c) && !unicode.IsLetter(c) && !unicode.IsDigit(c)
 }
