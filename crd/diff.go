@@ -199,7 +199,7 @@ func (c *comparison) schema(was, is *Schema, path string) {
 	switch {
 	case is.EmbeddedResource && !was.EmbeddedResource:
 		c.breaks(path, "is now an embedded object, which needs apiVersion and kind")
-	case was.EmbeddedResource && !is.EmbeddedResource && !is.PreserveUnknownFields:
+	case was.EmbeddedResource && is.limitsMetadata():
 		c.breaks(path, "no longer an embedded object: apiVersion, kind and metadata are members like others")
 	case was.EmbeddedResource && !is.EmbeddedResource:
 		c.note(path, "no longer an embedded object")

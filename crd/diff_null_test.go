@@ -7,17 +7,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// parsed returns a schema in JSON.
+func parsed(t *testing.T, text string) *Schema {
+	t.Helper()
+	s := new(Schema)
+	if err := json.Unmarshal([]byte(text), s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // breaking returns the changes between two schemas in JSON, and whether one is breaking.
 func breaking(t *testing.T, was, is string) (changes []Change, breaks bool) {
 	t.Helper()
 	var c comparison
-	var a, b Schema
-	for text, s := range map[string]*Schema{was: &a, is: &b} {
-		if err := json.Unmarshal([]byte(text), s); err != nil {
-			t.Fatal(err)
-		}
-	}
-	c.schema(&a, &b, "spec")
+	c.schema(parsed(t, was), parsed(t, is), "spec")
 	for _, o := range c.changes {
 		breaks = breaks || o.Breaking
 	}

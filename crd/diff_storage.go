@@ -95,8 +95,8 @@ func dropped(s, by *Schema, path string) (paths []string) {
 		paths = append(paths, dropped(s.Properties[name], p, at)...)
 	}
 	paths = append(paths, dropped(s.Items, by.element(), path+"[]")...)
-	open := s.PreserveUnknownFields || s.EmbeddedResource && !by.EmbeddedResource || s.AdditionalProperties != nil && by.AdditionalProperties == nil
-	if open && !by.PreserveUnknownFields {
+	open := s.PreserveUnknownFields || s.AdditionalProperties != nil && by.AdditionalProperties == nil
+	if open && !by.PreserveUnknownFields || s.EmbeddedResource && by.limitsMetadata() {
 		paths = append(paths, orText(path, "(root)"))
 	}
 	return append(paths, dropped(s.AdditionalProperties, by.AdditionalProperties, path+"{}")...)

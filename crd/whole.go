@@ -28,6 +28,12 @@ func (s *Schema) whole() *Schema {
 	return &w
 }
 
+// limitsMetadata reports whether an object that was an embedded one may lose apiVersion, kind or
+// members of its metadata by s.
+func (s *Schema) limitsMetadata() bool {
+	return !s.EmbeddedResource && (!s.PreserveUnknownFields || s.Properties["metadata"] != nil)
+}
+
 // withTexts returns properties and those that are missing, as strings.
 func withTexts(properties map[string]*Schema, names ...string) map[string]*Schema {
 	all := map[string]*Schema{}

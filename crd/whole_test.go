@@ -74,3 +74,30 @@ func TestWholeObjectsHaveTheirMetadata(t *testing.T) {
 		t.Errorf("dropped: %v", got)
 	}
 }
+
+// TestDiffOfEmbeddedObjectsThatAreOnesNoLonger: the server drops what a schema of the metadata
+// lacks, once the object around it is an object like others.
+func TestDiffOfEmbeddedObjectsThatAreOnesNoLonger(t *testing.T) {
+	const (
+		embedded = `{"type":"object","x-kubernetes-embedded-resource":true,`
+		plain    = `{"type":"object",`
+		message  = "no longer an embedded object: apiVersion, kind and metadata are members like others"
+	)
+	for _, tt := range []struct {
+		name, rest string
+		want       Change
+	}{
+		{"closed", `"properties":{"a":{"type":"string"}}`, Change{Path: "spec", Message: message, Breaking: true}},
+		{"open", `"x-kubernetes-preserve-unknown-fields":true`, Change{Path: "spec", Message: "no longer an embedded object"}},
+		{"open, with metadata", `"x-kubernetes-preserve-unknown-fields":true,"properties":{"metadata":{"type":"object","properties":{"name":{"type":"string","maxLength":63}}}}`,
+			Change{Path: "spec", Message: message, Breaking: true}},
+	} {
+		got, _ := breaking(t, embedded+tt.rest+`}`, plain+tt.rest+`}`)
+		if diff := cmp.Diff([]Change{tt.want}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+		if paths := dropped(parsed(t, embedded+tt.rest+`}`), parsed(t, plain+tt.rest+`}`), "spec"); (paths != nil) != tt.want.Breaking {
+			t.Errorf("%s, stored: %q", tt.name, paths)
+		}
+	}
+}
