@@ -309,8 +309,8 @@ func (c *comparison) limits(was, is *Schema, path string) {
 		a, had := rational(l.was)
 		b, has := rational(l.is)
 		switch {
-		case has && l.was != l.is && !is.fits(l.is):
-			c.breaks(path, "%s is now %s, which is not a value of the type: servers refuse every value", l.name, l.is)
+		case has && l.was != l.is && !is.fits(l.name, l.is):
+			c.breaks(path, "%s is now %s, which %s", l.name, l.is, is.misfit())
 		case has && !had && l.name != "minimum" && l.sign > 0 && b.Sign() == 0: // a length is never below 0
 			c.note(path, "%s %s was added", l.name, l.is)
 		case has && !had:

@@ -56,8 +56,8 @@ func (c *comparison) multiples(was, is *Schema, path string) {
 	b, has := rational(is.MultipleOf)
 	switch {
 	case is.MultipleOf == was.MultipleOf || had && has && a.Cmp(b) == 0:
-	case !is.fits(is.MultipleOf):
-		c.breaks(path, "multipleOf is now %s, which is not a value of the type: servers refuse every value", is.MultipleOf)
+	case !is.fits("multipleOf", is.MultipleOf):
+		c.breaks(path, "multipleOf is now %s, which %s", is.MultipleOf, is.misfit())
 	case is.MultipleOf == "":
 		c.note(path, "want no longer multiples of %s", was.MultipleOf)
 	case had && has && b.Sign() > 0 && a.Quo(a, b).IsInt():

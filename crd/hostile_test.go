@@ -156,18 +156,18 @@ func TestLimitsOfIntegersAreIntegers(t *testing.T) {
 	}{
 		{wrongOf[struct {
 			A int `json:"a" crd:"min=1.5"`
-		}](t), "spec.a: the limit 1.5 is not a value of the type integer with 64 bits"},
+		}](t), "spec.a: the limit 1.5 is not a value of the type integer with 64 bits: servers refuse every value"},
 		{wrongOf[struct {
 			A int32 `json:"a" crd:"multipleOf=0.5"`
-		}](t), "spec.a: the limit 0.5 is not a value of the type integer with 32 bits"},
+		}](t), "spec.a: the limit 0.5 is not a value of the type integer with 32 bits: servers refuse every value"},
 		{wrongOf[struct {
 			A int32 `json:"a" crd:"max=3000000000"`
 			B int32 `json:"b" crd:"max=3000000000,format=int64"`
-		}](t), "spec.a: the limit 3000000000 is not a value of the type integer with 32 bits"},
+		}](t), "spec.a: the limit 3000000000 is not a value of the type integer with 32 bits: servers refuse every value"},
 		{wrongOf[struct {
 			A int64 `json:"a" crd:"max=9223372036854774784"`
 			B int64 `json:"b" crd:"max=9223372036854775807"`
-		}](t), "spec.b: the limit 9223372036854775807 is not a value of the type integer with 64 bits"},
+		}](t), "spec.b: the limit 9223372036854775807 is not a value of the type integer with 64 bits: servers refuse every value"},
 		{wrongOf[struct {
 			A float64 `json:"a" crd:"multipleOf=0"`
 		}](t), "spec.a: multipleOf=0 is not above 0"},

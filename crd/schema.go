@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 )
 
@@ -113,15 +114,28 @@ func (s *Schema) bits() int {
 	return 64
 }
 
-// fits reports whether a limit of s is a value of its type. A server takes other limits of an
-// integer, and then no value. It reads limits as float64: the largest int64 is none.
-func (s *Schema) fits(limit json.Number) bool {
-	if limit == "" || s.Type != "integer" {
-		return true
-	}
+// fits reports whether servers refuse by a limit only what it excludes. They take a definition with
+// any. They read limits as float64: the largest int64 is none. For a limit that is not a value of
+// the type integer they refuse every value; of another type they apply it to integers as an int64.
+func (s *Schema) fits(name string, limit json.Number) bool {
 	f, err := limit.Float64()
-	if err == nil {
+	switch {
+	case err != nil: // or there is none
+		return true
+	case s.Type == "integer":
 		_, err = strconv.ParseInt(strconv.FormatFloat(f, 'f', -1, 64), 10, s.bits())
+		return err == nil
+	case name == "multipleOf", name == "minimum" && s.ExclusiveMinimum && f < 0, name == "maximum" && s.ExclusiveMaximum && f > 0:
+		return f == math.Trunc(f) && f < 1<<63
+	default:
+		return f < 1<<63
 	}
-	return err == nil
+}
+
+// misfit is what is wrong with a limit that does not fit.
+func (s *Schema) misfit() string {
+	if s.Type == "integer" {
+		return fmt.Sprintf("is not a value of the type integer with %d bits: servers refuse every value", s.bits())
+	}
+	return "is not an int64, as which servers apply it to integers"
 }

@@ -324,11 +324,14 @@ func (c *structure) values(s *Schema, fail func(string, ...any)) {
 			fail("%s in enum is not JSON", clip.Text(string(e), 80))
 		}
 	}
-	for _, num := range []json.Number{s.Minimum, s.Maximum, s.MultipleOf} {
-		if _, err := num.Float64(); num != "" && err != nil {
-			fail("%q is not a number", clip.Text(string(num), 80))
-		} else if !s.fits(num) {
-			fail("the limit %s is not a value of the type integer with %d bits", clip.Text(string(num), 80), s.bits())
+	for _, limit := range []struct {
+		name  string
+		value json.Number
+	}{{"minimum", s.Minimum}, {"maximum", s.Maximum}, {"multipleOf", s.MultipleOf}} {
+		if _, err := limit.value.Float64(); limit.value != "" && err != nil {
+			fail("%q is not a number", clip.Text(string(limit.value), 80))
+		} else if !s.fits(limit.name, limit.value) {
+			fail("the limit %s %s", clip.Text(string(limit.value), 80), s.misfit())
 		}
 	}
 	if s.hasDefault() {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"math/big"
 	"net/netip"
 	"regexp"
@@ -198,15 +199,28 @@ func (c *validator) number(s *Schema, v json.Number, path string) {
 			c.add(path, "is not of the format int%d", s.bits())
 		}
 	}
-	if low, ok := rational(s.Minimum); ok && (r.Cmp(low) < 0 || s.ExclusiveMinimum && r.Cmp(low) == 0) {
+	if low := s.applied(s.Minimum, r); low != nil && (r.Cmp(low) < 0 || s.ExclusiveMinimum && r.Cmp(low) == 0) {
 		c.add(path, "is below the minimum of %s", s.Minimum)
 	}
-	if high, ok := rational(s.Maximum); ok && (r.Cmp(high) > 0 || s.ExclusiveMaximum && r.Cmp(high) == 0) {
+	if high := s.applied(s.Maximum, r); high != nil && (r.Cmp(high) > 0 || s.ExclusiveMaximum && r.Cmp(high) == 0) {
 		c.add(path, "is above the maximum of %s", s.Maximum)
 	}
-	if of, ok := rational(s.MultipleOf); ok && of.Sign() != 0 && !new(big.Rat).Quo(r, of).IsInt() {
+	if of := s.applied(s.MultipleOf, r); of != nil && (of.Sign() <= 0 || !new(big.Rat).Quo(r, of).IsInt()) {
 		c.add(path, "is not a multiple of %s", s.MultipleOf)
 	}
+}
+
+// applied returns a limit as servers apply it to a value; nil if there is none. See fits.
+func (s *Schema) applied(limit json.Number, value *big.Rat) *big.Rat {
+	exact, ok := rational(limit)
+	if !ok || s.Type == "integer" || !value.IsInt() || !value.Num().IsInt64() {
+		return exact
+	}
+	f, _ := exact.Float64()
+	if f = math.Trunc(f); f < -1<<63 || f >= 1<<63 {
+		f = -1 << 63 // as on amd64
+	}
+	return new(big.Rat).SetFloat64(f)
 }
 
 func (c *validator) size(n int64, low, high *int64, what, path string) {
