@@ -335,8 +335,12 @@ func (c *structure) values(s *Schema, fail func(string, ...any)) {
 		}
 	}
 	if s.hasDefault() {
-		value := validator{literal: true}
-		for _, f := range value.read(s, s.Default) {
+		v, err := decode(s.Default)
+		if err != nil {
+			fail("the default is not JSON")
+			return
+		}
+		for _, f := range s.faults(v) {
 			at := ""
 			if f.Path != "" {
 				at = " at " + f.Path

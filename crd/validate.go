@@ -2,7 +2,6 @@ package crd
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -32,8 +31,23 @@ func (f Fault) String() string {
 	return f.Path + ": " + f.Message
 }
 
-// faults returns how a value in JSON does not fit s. Rules in CEL are not evaluated.
-func faults(s *Schema, b []byte) []Fault { return new(validator).read(s, b) }
+// faults returns how a value in JSON does not fit s, with the defaults that a server sets in it.
+// Rules in CEL are not evaluated.
+func faults(s *Schema, b []byte) []Fault {
+	v, err := decode(b)
+	if err != nil {
+		return []Fault{{Message: "it is not JSON"}}
+	}
+	s.fill(v)
+	return s.faults(v)
+}
+
+// faults returns how a value does not fit s as it is.
+func (s *Schema) faults(v any) []Fault {
+	var c validator
+	c.value(s, v, "")
+	return c.faults
+}
 
 func decode(b []byte) (v any, err error) {
 	dec := json.NewDecoder(bytes.NewReader(b))
@@ -42,19 +56,7 @@ func decode(b []byte) (v any, err error) {
 	return v, err
 }
 
-type validator struct {
-	faults  []Fault
-	literal bool // the value is as it is: no server drops nulls from it, or sets defaults in it
-}
-
-func (c *validator) read(s *Schema, b []byte) []Fault {
-	v, err := decode(b)
-	if err != nil {
-		return []Fault{{Message: "it is not JSON"}}
-	}
-	c.value(s, v, "")
-	return c.faults
-}
+type validator struct{ faults []Fault }
 
 func (c *validator) add(path, format string, args ...any) {
 	c.faults = append(c.faults, Fault{Path: path, Message: fmt.Sprintf(format, args...)})
@@ -256,9 +258,7 @@ func identity(s *Schema, v any) string {
 	if m, ok := v.(map[string]any); ok && s.ListType == "map" {
 		keys := make([]any, len(s.ListMapKeys))
 		for i, k := range s.ListMapKeys {
-			if keys[i] = m[k]; keys[i] == nil && s.Items != nil && s.Items.Properties[k] != nil {
-				keys[i] = s.Items.Properties[k].Default
-			}
+			keys[i] = m[k]
 		}
 		v = keys
 	}
@@ -270,16 +270,9 @@ func (c *validator) object(s *Schema, m map[string]any, path string) {
 	if s.EmbeddedResource {
 		s = s.whole()
 	}
-	if !c.literal { // the server drops nulls, or sets the default
-		maps.DeleteFunc(m, func(name string, v any) bool {
-			p := cmp.Or(s.Properties[name], s.AdditionalProperties)
-			return v == nil && p != nil && !p.Nullable
-		})
-	}
 	c.size(int64(len(m)), s.MinProperties, s.MaxProperties, "members", path)
 	for _, name := range s.Required {
-		p := s.Properties[name]
-		if _, ok := m[name]; !ok && (c.literal || p == nil || !p.hasDefault()) {
+		if _, ok := m[name]; !ok {
 			c.add(join(path, name), "is required")
 		}
 	}
@@ -307,9 +300,7 @@ func (c *validator) object(s *Schema, m map[string]any, path string) {
 // combined checks anyOf, oneOf, allOf and not, whose schemas have no type of their own.
 func (c *validator) combined(s *Schema, v any, path string) {
 	fits := func(sub *Schema) bool {
-		inner := validator{literal: true}
-		inner.value(sub, v, "")
-		return !slices.ContainsFunc(inner.faults, func(f Fault) bool { return !f.Pruned })
+		return !slices.ContainsFunc(sub.faults(v), func(f Fault) bool { return !f.Pruned })
 	}
 	if len(s.AnyOf) > 0 && !slices.ContainsFunc(s.AnyOf, fits) {
 		c.add(path, "fits none of anyOf")

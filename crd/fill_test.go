@@ -1,0 +1,34 @@
+package crd
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestFaultsAreThoseAfterDefaults: a server sets defaults, also in defaults, before it validates.
+func TestFaultsAreThoseAfterDefaults(t *testing.T) {
+	const name = `"properties":{"url":{"type":"string"},"name":{"type":"string","default":"main"}}`
+	for _, tt := range []struct {
+		name, schema, value string
+		want                []Fault
+	}{
+		{"maxProperties", `{"type":"object","maxProperties":1,` + name + `}`, `{"url":"a"}`, []Fault{{Message: "has 2 members: want at most 1"}}},
+		{"minProperties", `{"type":"object","minProperties":2,` + name + `}`, `{"url":"a"}`, nil},
+		{"enum", `{"type":"object","enum":[{"url":"a"}],` + name + `}`, `{"url":"a"}`, []Fault{{Message: "not one of the values of the enum"}}},
+		{"enum with it", `{"type":"object","enum":[{"url":"a","name":"main"}],` + name + `}`, `{"url":"a"}`, nil},
+		{"not", `{"type":"object","not":{"required":["name"]},` + name + `}`, `{}`, []Fault{{Message: "fits not"}}},
+		{"oneOf", `{"type":"object","oneOf":[{"required":["url"]},{"required":["name"]}],` + name + `}`, `{"url":"a"}`, []Fault{{Message: "fits 2 of oneOf: want one"}}},
+		{"required", `{"type":"object","required":["name"],` + name + `}`, `{"name":null}`, nil},
+		{"in a default", `{"type":"object","properties":{"a":{"type":"object","default":{},"maxProperties":0,` + name + `}}}`, `{}`,
+			[]Fault{{Path: "a", Message: "has 1 members: want at most 0"}}},
+		{"in a list", `{"type":"array","items":{"type":"object","maxProperties":1,` + name + `}}`, `[{"url":"a"}]`,
+			[]Fault{{Path: "[0]", Message: "has 2 members: want at most 1"}}},
+		{"a key", `{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name"],"items":{"type":"object",` + name + `}}`,
+			`[{},{"name":"main"}]`, []Fault{{Path: "[1]", Message: "is there twice in a list of the type map"}}},
+	} {
+		if diff := cmp.Diff(tt.want, faults(parsed(t, tt.schema), []byte(tt.value))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
