@@ -1,6 +1,7 @@
 package crd
 
 import (
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strconv"
@@ -37,9 +38,23 @@ func (c *comparison) defaults(was, is *Schema, path, name string) {
 		c.breaks(at, "%s, and it is a key of the list", message)
 	case has && !had && parent.MaxProperties != nil, had && !has && parent.MinProperties != nil, c.depends(at, name, had):
 		c.breaks(at, "%s, and a rule or limit around it may depend on that", message)
+	case has && is.overfilled():
+		c.breaks(at, "%s, and with the defaults of its members a rule or limit of its own may refuse it", message)
 	case was != nil:
 		c.note(at, "%s", message)
 	}
+}
+
+// overfilled reports whether the defaults of its members may make the default of s no value of s. A
+// server checks it without them.
+func (s *Schema) overfilled() bool {
+	v, err := decode(s.Default)
+	if err != nil {
+		return false
+	}
+	s.fill(v)
+	text, _ := json.Marshal(s)
+	return !same(s.Default, v) && (len(s.faults(v)) > 0 || strings.Contains(string(text), "x-kubernetes-validations"))
 }
 
 // keys reports whether a member of the innermost schema is a key of the list around it.

@@ -32,3 +32,35 @@ func TestFaultsAreThoseAfterDefaults(t *testing.T) {
 		}
 	}
 }
+
+// TestDefaultsThatOthersComplete: a server validates a default as it stands, takes the definition,
+// and then refuses every object without the member.
+func TestDefaultsThatOthersComplete(t *testing.T) {
+	const (
+		members = `"properties":{"memory":{"type":"integer"},"disk":{"type":"integer","default":10}}`
+		wrong   = "spec: the default, with those of its members, is not a value of the schema: "
+	)
+	for _, tt := range []struct{ name, limit, want string }{
+		{"none", ``, ""},
+		{"maxProperties", `"maxProperties":1,`, wrong + "has 2 members: want at most 1"},
+		{"not", `"not":{"required":["memory","disk"]},`, wrong + "fits not"},
+		{"enum", `"enum":[{"memory":5}],`, wrong + "not one of the values of the enum"},
+		{"rule, which only Diff sees", `"x-kubernetes-validations":[{"rule":"!has(self.disk)"}],`, ""},
+	} {
+		old := `{"type":"object",` + tt.limit + members + `}`
+		next := `{"type":"object","default":{"memory":5},` + tt.limit + members + `}`
+		v := NewVersion("v1", &Schema{Type: "object", Properties: map[string]*Schema{"spec": parsed(t, next)}}, VersionOptions{})
+		v.Storage = true
+		var want []string
+		if tt.want != "" {
+			want = []string{tt.want}
+		}
+		if diff := cmp.Diff(want, flat(New(widgets, Options{}, v).Validate())); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+		in := func(s string) string { return `{"type":"object","properties":{"cache":` + s + `}}` }
+		if changes, breaks := breaking(t, in(old), in(next)); breaks != (tt.limit != "") {
+			t.Errorf("%s: %v", tt.name, changes)
+		}
+	}
+}

@@ -334,18 +334,24 @@ func (c *structure) values(s *Schema, fail func(string, ...any)) {
 			fail("the limit %s %s", clip.Text(string(limit.value), 80), s.misfit())
 		}
 	}
-	if s.hasDefault() {
-		v, err := decode(s.Default)
-		if err != nil {
-			fail("the default is not JSON")
-			return
+	if !s.hasDefault() {
+		return
+	}
+	v, err := decode(s.Default)
+	if err != nil {
+		fail("the default is not JSON")
+		return
+	}
+	what, wrong := "the default", s.faults(v)
+	if len(wrong) == 0 { // a server checks only that
+		s.fill(v)
+		what, wrong = "the default, with those of its members,", s.faults(v)
+	}
+	for _, f := range wrong {
+		at := ""
+		if f.Path != "" {
+			at = " at " + f.Path
 		}
-		for _, f := range s.faults(v) {
-			at := ""
-			if f.Path != "" {
-				at = " at " + f.Path
-			}
-			fail("the default is not a value of the schema%s: %s", at, f.Message)
-		}
+		fail("%s is not a value of the schema%s: %s", what, at, f.Message)
 	}
 }
