@@ -63,22 +63,30 @@ func (c *comparison) keys(name string) bool {
 	return n > 1 && c.around[n-2].Items != nil && slices.Contains(c.around[n-2].ListMapKeys, name)
 }
 
-// depends reports whether rules, allOf, anyOf, oneOf or not of the schemas around a member name
-// it, or rules compare a value around it with the old one. Rules that compare with the old object
-// see a new default on both sides.
+// depends reports whether rules or restrictions of the schemas around a member judge it, or rules
+// compare a value around it with the old one. Rules that compare with the old object see a new
+// default on both sides. Elements of a set may become the same.
 func (c *comparison) depends(path, name string, had bool) bool {
 	return c.combines(name) || slices.ContainsFunc(c.around, func(s *Schema) bool {
-		return slices.ContainsFunc(s.Validations, func(r Rule) bool {
+		return s.ListType == "set" || slices.ContainsFunc(s.Validations, func(r Rule) bool {
 			names := wordsOf(r.Rule)
 			return slices.Contains(names, name) && (had || !slices.Contains(names, "oldSelf")) || had && comparesOld(r.Rule, wordsOf(path))
 		})
 	})
 }
 
-// combines reports whether allOf, anyOf, oneOf or not of the schemas around a member name it.
+// combines reports whether allOf, anyOf, oneOf or not of the schemas around a member name it or
+// judge whole objects, or an enum does.
 func (c *comparison) combines(name string) bool {
-	return slices.ContainsFunc(c.around, func(s *Schema) bool { return strings.Contains(combinations(s), strconv.Quote(name)) })
+	return slices.ContainsFunc(c.around, func(s *Schema) bool {
+		text := combinations(s)
+		return len(s.Enum) > 0 || strings.Contains(text, strconv.Quote(name)) || ofWholes.MatchString(text)
+	})
 }
+
+// ofWholes matches restrictions of whole objects: a number of members, or an enum with an object or
+// a list.
+var ofWholes = regexp.MustCompile(`"(min|max)Properties":|"enum":\[[^]]*[[{]`)
 
 func wordsOf(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })

@@ -32,6 +32,10 @@ func TestDiffOfDefaultsThatOthersDependOn(t *testing.T) {
 		{"maxProperties", `"maxProperties":1,`, plain, one, `default is now "x"` + depends},
 		{"maxProperties, changed", `"maxProperties":1,`, one, two, `default is now "y"`},
 		{"minProperties", `"minProperties":1,`, one, plain, `default "x" removed` + depends},
+		{"enum", `"enum":[{"b":"z"}],`, plain, one, `default is now "x"` + depends},
+		{"enum within not", `"not":{"enum":[1,{"b":"z"}]},`, plain, one, `default is now "x"` + depends},
+		{"enum of another", `"anyOf":[{"properties":{"b":{"enum":["z"]}}}],`, plain, one, `default is now "x"`},
+		{"maxProperties within allOf", `"allOf":[{"maxProperties":1}],`, plain, one, `default is now "x"` + depends},
 		{"added", ``, only, one, "added"},
 		{"removed, kept", `"x-kubernetes-preserve-unknown-fields":true,`, one, only, `default "x" removed`},
 		{"removed, kept and required", `"x-kubernetes-preserve-unknown-fields":true,"required":["a"],`, one, only, `default "x" removed, and it is required (breaking)`},
@@ -77,6 +81,17 @@ func TestDiffOfDefaultsWithinOthers(t *testing.T) {
 		c.schema(schema("x"), schema("y"), "spec")
 		if len(c.changes) != 1 || c.changes[0].Breaking != (tt.want != "") {
 			t.Errorf("%s: %v, want %q", tt.rule, c.changes, tt.want)
+		}
+	}
+	for _, list := range []struct {
+		kind   string
+		breaks bool
+	}{{"set", true}, {"atomic", false}} { // two elements of a set may become the same
+		of := func(value string) string {
+			return `{"type":"array","x-kubernetes-list-type":"` + list.kind + `","items":{"type":"object","x-kubernetes-map-type":"atomic","properties":{"a":{"type":"string"` + value + `}}}}`
+		}
+		if changes, breaks := breaking(t, of(""), of(`,"default":"x"`)); breaks != list.breaks {
+			t.Errorf("%s: %v", list.kind, changes)
 		}
 	}
 	for _, keys := range []string{`"port","protocol"`, `"port"`} {
