@@ -330,17 +330,24 @@ func (c *validator) combined(s *Schema, v any, path string) {
 // same reports whether a value in JSON is v.
 func same(b []byte, v any) bool {
 	want, err := decode(b)
-	if err != nil {
-		return false
+	return err == nil && equal(want, v)
+}
+
+// equal reports whether two decoded values are the same, and their numbers by value.
+func equal(a, b any) bool {
+	switch a := a.(type) {
+	case json.Number:
+		b, ok := b.(json.Number)
+		p, known := rational(a)
+		q, also := rational(b)
+		return ok && (a == b || known && also && p.Cmp(q) == 0)
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, equal)
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		return ok && maps.EqualFunc(a, b, equal)
+	default:
+		return a == b
 	}
-	x, ok := want.(json.Number)
-	y, also := v.(json.Number)
-	if ok && also {
-		p, ok := rational(x)
-		q, also := rational(y)
-		return ok && also && p.Cmp(q) == 0
-	}
-	left, _ := json.Marshal(want) // both came from JSON
-	right, _ := json.Marshal(v)
-	return bytes.Equal(left, right)
 }
