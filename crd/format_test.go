@@ -32,3 +32,38 @@ func TestFormats(t *testing.T) {
 		}
 	}
 }
+
+// A format holds for strings of any type, and where there is none, it lets no other scalar and no
+// object pass. The answers are those of a real server.
+func TestFormatsWithoutTheTypeString(t *testing.T) {
+	const (
+		any         = `"x-kubernetes-preserve-unknown-fields":true`
+		intOrString = `"x-kubernetes-int-or-string":true`
+	)
+	for _, tt := range []struct {
+		schema string
+		value  string
+		fits   bool
+	}{
+		{intOrString + `,"format":"date"`, `"x"`, false},
+		{intOrString + `,"format":"date"`, `"2024-01-01"`, true},
+		{intOrString + `,"format":"date"`, `3`, true},
+		{any + `,"format":"date"`, `"x"`, false},
+		{any + `,"format":"date"`, `3`, false},
+		{any + `,"format":"date"`, `true`, false},
+		{any + `,"format":"date"`, `{}`, false},
+		{any + `,"format":"date"`, `[]`, true},
+		{any + `,"format":"date"`, `"2024-01-01"`, true},
+		{any + `,"format":"int32"`, `"x"`, true},
+		{any + `,"format":"int32"`, `3`, true},
+		{`"type":"string","format":"date"`, `[]`, true},
+		{`"type":"string","format":"date"`, `3`, false},
+		{`"type":"string"`, `[]`, false},
+		{`"type":"string","allOf":[{"format":"date"}]`, `"x"`, false},
+		{`"type":"integer","format":"date"`, `3`, true},
+	} {
+		if got := faults(parsed(t, `{`+tt.schema+`}`), []byte(tt.value)); (got == nil) != tt.fits {
+			t.Errorf("%s %s: %v", tt.schema, tt.value, got)
+		}
+	}
+}

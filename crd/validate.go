@@ -111,6 +111,10 @@ func (c *validator) typed(s *Schema, v any, path string) bool {
 	switch {
 	case s.IntOrString && is != "integer" && is != "string":
 		c.add(path, "is of the type %s: want an integer or a string", is)
+	case s.Type == "" && !s.IntOrString && slices.Contains(formats, s.Format) && is != "string" && is != "array":
+		c.add(path, "is of the type %s: want the format %s", is, s.Format)
+	case s.Type == "string" && slices.Contains(formats, s.Format) && is == "array": // which servers take
+		return true
 	case s.Type == "" || s.Type == is || s.Type == "number" && is == "integer":
 		return true
 	default:
@@ -127,10 +131,13 @@ func (c *validator) text(s *Schema, v, path string) {
 			c.add(path, "does not match the pattern %s", s.Pattern)
 		}
 	}
-	if s.Type == "string" && !formatted(s.Format, v) {
+	if !formatted(s.Format, v) {
 		c.add(path, "is not of the format %s", s.Format)
 	}
 }
+
+// formats are those of strings that are known here.
+var formats = []string{"byte", "cidr", "date", "date-time", "duration", "ipv4", "ipv6", "uuid"}
 
 // formatted reports whether a server takes v for the format, some of which it reads generously;
 // true for formats that are not known here.
