@@ -192,6 +192,7 @@ func TestFaultsAreThoseOfTheServer(t *testing.T) {
 		"null is no value of a required member": {Schema{Type: "object", Required: []string{"a"}, Properties: map[string]*Schema{"a": text}}, `{"a":null}`, []Fault{{Path: "a", Message: "is required"}}},
 		"null where it is a value":              {Schema{Type: "object", Required: []string{"a"}, Properties: map[string]*Schema{"a": {Type: "string", Nullable: true}}}, `{"a":null}`, nil},
 		"null in an enum":                       {Schema{Type: "string", Nullable: true, Enum: []json.RawMessage{[]byte(`"a"`), []byte("null")}}, "null", []Fault{{Message: "not one of the values of the enum"}}},
+		"null is no int or string":              {Schema{IntOrString: true}, "null", []Fault{{Message: "null is not of the type int-or-string"}}},
 		"null is no default":                    {Schema{Type: "object", Required: []string{"a"}, Properties: map[string]*Schema{"a": {Type: "string", Default: []byte("null")}}}, `{}`, []Fault{{Path: "a", Message: "is required"}}},
 		"an integer of 64 bits":                 {Schema{Type: "integer"}, "9223372036854775807", nil},
 		"an integer of more":                    {Schema{Type: "integer"}, "1e300", []Fault{{Message: "is not of the format int64"}}},

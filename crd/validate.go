@@ -64,8 +64,8 @@ func (c *validator) add(path, format string, args ...any) {
 
 func (c *validator) value(s *Schema, v any, path string) {
 	if v == nil {
-		if !s.Nullable && s.Type != "" {
-			c.add(path, "null is not of the type %s", s.Type)
+		if !s.Nullable && (s.Type != "" || s.IntOrString) {
+			c.add(path, "null is not of the type %s", typeName(s))
 		}
 		if len(s.Enum) > 0 { // a server never finds null in it
 			c.add(path, "not one of the values of the enum")
