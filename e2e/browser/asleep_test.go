@@ -21,12 +21,41 @@ window.setHidden = on => { isHidden = on; document.dispatchEvent(new Event("visi
 // openSleepy opens the page with a view.
 func (w *world) openSleepy(view string) *page {
 	w.t.Helper()
+	return w.openWith(sleepy, "/", view)
+}
+
+// openWith opens a path of the page with a view, after a script.
+func (w *world) openWith(script, path, view string) *page {
+	w.t.Helper()
 	p := open(w.t, "about:blank", look{})
 	p.run(chromedp.ActionFunc(func(ctx context.Context) error {
-		_, err := cdp.AddScriptToEvaluateOnNewDocument(sleepy).Do(ctx)
+		_, err := cdp.AddScriptToEvaluateOnNewDocument(script).Do(ctx)
 		return err
-	}), chromedp.Navigate(w.web.URL+"/#token="+w.ui.Token()+"&"+view))
+	}), chromedp.Navigate(w.web.URL+path+"#token="+w.ui.Token()+"&"+view))
 	return p
+}
+
+// TestWhatComesAfterASilenceIsOld: while a machine sleeps, what the server sent stays in a
+// buffer, and the server may have given up. The page connects again, also where it reads that
+// before it looks at the clock.
+func TestWhatComesAfterASilenceIsOld(t *testing.T) {
+	w := start(t)
+	w.pod("web", "Pending", 0)
+	p := w.openWith(`
+const real = Date.now, every = window.setInterval;
+let skew = 0;
+Date.now = () => real() + skew;
+window.setInterval = (f, ms, ...more) => every(f, ms === 1000 ? 1e9 : ms, ...more);
+window.sleepFor = ms => { skew += ms; };`, "/?own", "type=pods")
+	p.shows(row("web"), "Pending")
+	p.js("sleepFor(40000), 1", nil)
+	w.pod("web", "Running", 0)
+	w.until("the page connects again", func() bool { return w.streams.Load() == 2 })
+	p.shows(row("web"), "Running")
+	if n := w.resumed.Load(); n != 1 {
+		t.Errorf("%d streams were resumed", n)
+	}
+	p.sound()
 }
 
 // TestSleepingTabCatchesUp: a hidden tab gets no rows, and has all of them, and all counts,

@@ -133,6 +133,7 @@ export class Stream {
 			for (;;) {
 				const { value, done } = await reader.read();
 				if (done) return;
+				if (Date.now() - this.heard > SILENCE) throw new Error("nothing was heard for 15 seconds"); // what lay in a buffer while the machine slept is old
 				this.heard = Date.now();
 				rest += value;
 				if (rest.length > LONGEST) throw new Error("an event of the stream is longer than 16 MiB");
