@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +58,15 @@ func TestATypeIsWatchedWhileSomebodyLooks(t *testing.T) {
 		}
 		if p.get(fmt.Sprintf("api/list?type=serviceaccounts&at=%d", watched), &l); l.Approximate || l.Total != 1 {
 			t.Errorf("when somebody looked first: %+v", l)
+		}
+		// Related has searched it as of then, and not as of when nobody looked.
+		w.pass(idleAfter + time.Minute)
+		for at, want := range map[int64]bool{watched: true, now(): false} {
+			var tree struct{ Searched, Unsearched []string }
+			p.get(fmt.Sprintf("api/tree?type=serviceaccounts&ns=shop&name=a&at=%d", at), &tree)
+			if slices.Contains(tree.Searched, "serviceaccounts") != want || slices.Contains(tree.Unsearched, "serviceaccounts") == want {
+				t.Errorf("Related at %d: searched %q, not %q", at, tree.Searched, tree.Unsearched)
+			}
 		}
 	})
 }

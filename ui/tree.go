@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/ui/internal/gaps"
 	"github.com/listwatch/listwatch/ui/internal/refs"
 	"github.com/listwatch/listwatch/ui/internal/refusal"
 )
@@ -145,7 +146,9 @@ func (u *UI) forest(ctx context.Context, s *session, sub subject, at int64, sear
 			k.start()
 		}
 		switch {
-		case at > 0 && (k.since == 0 || k.since > at):
+		case at > 0 && !k.unknown(at) && !slices.ContainsFunc(k.known(), func(g gaps.Gap) bool { return g.Idle && g.Has(at) }):
+			f.seen = append(f.seen, k.id)
+		case at > 0:
 			f.unseen = append(f.unseen, k.id)
 		case k.state == stateLoading:
 			f.soon = append(f.soon, k.id)

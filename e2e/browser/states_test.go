@@ -143,6 +143,20 @@ func TestAGapOfAllTypesIsOneRow(t *testing.T) {
 	p.sound()
 }
 
+// TestATypeThatIsNotWatchedAnyMoreIsSaid above its last changes in Activity.
+func TestATypeThatIsNotWatchedAnyMoreIsSaid(t *testing.T) {
+	s := stateOf("live", "", nil)
+	now := time.Now().UnixMilli()
+	endpoints, leases := typeOf("endpoints", "Endpoints", "idle", ""), typeOf("csinodes", "CSINode", "idle", "")
+	endpoints["since"], endpoints["heard"] = now-600000, now-300000
+	s.answers["types"] = object{"types": array{typeOf("pods", "Pod", "live", ""), endpoints, leases}}
+	s.answers["changes"] = object{"changes": array{object{"pos": 3, "at": now - 310000, "type": "endpoints", "op": "MODIFIED", "ns": "shop", "name": "web"}}}
+	p := open(t, s.serve(t)+"&type=activity", look{})
+	p.until("document.querySelectorAll('tr.gap').length === 1 && document.querySelector('#rows tbody tr').classList.contains('gap')")
+	p.shows("tr.gap", "endpoints: "+time.UnixMilli(now-300000).Format("15:04:05")+" until now: nobody looks at it.")
+	p.sound()
+}
+
 // TestRestartsGrowOld in a Summary, as in a list: the server wrote their age with the state.
 func TestRestartsGrowOld(t *testing.T) {
 	s := stateOf("live", "", nil)

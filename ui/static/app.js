@@ -284,7 +284,7 @@ function drawHead() {
 // showUnwatched names the types whose changes Activity does not have, and what to do.
 function showUnwatched() {
 	const names = changes.unwatched().map(t => t.type).sort();
-	dialog("Types that are not watched", h("p", {}, "Activity does not have their changes. A type is watched while a page shows it. To watch types always, name them at the start:"),
+	dialog("Types that are not watched", h("p", {}, "Activity does not have their changes, but for those from when a page showed them: a type is watched as long as one does. To watch types always, name them at the start:"),
 		command("listwatch ui " + (names.find(n => n.startsWith("endpointslices.")) || names[0] || "TYPE")), h("h2", {}, plural(names.length, "type")), h("p", { class: "quiet" }, names.join(", ")));
 }
 

@@ -174,15 +174,22 @@ export class Changes {
 		links[Math.max(0, Math.min(links.length - 1, at < 0 ? 0 : at + by))]?.focus();
 	}
 
+	// ended returns a row of the types that are among the rows, and not watched any more.
+	ended() {
+		if (this.hooks.view().at || this.hooks.state()?.mode === "recording") return [];
+		const of = this.hooks.types().filter(t => t.state === "idle" && t.since && this.rows.some(c => c.type === t.type));
+		return of.length ? [{ op: "GAP", pos: 0, type: of.slice(0, 8).map(t => t.type).join(", "), types: Math.max(0, of.length - 8), from: Math.min(...of.map(t => t.heard)), to: 0, reason: "nobody looks at " + (of.length > 1 ? "them" : "it") }] : [];
+	}
+
 	// alike returns the rows with one for the gap of several types.
 	alike() {
-		const shown = [];
+		const shown = this.ended();
 		for (const c of this.rows) {
 			const first = shown.at(-1);
 			if (c.op === "GAP" && first?.op === "GAP" && c.from === first.from && c.to === first.to && c.reason === first.reason) first.types++;
 			else shown.push(Object.assign(c, c.op === "GAP" ? { types: 0 } : null));
 		}
-		for (const c of shown) if (c.op === "GAP" && this.made.get(c.pos)?.dataset.types !== String(c.types)) this.made.delete(c.pos);
+		for (const c of shown) if (c.op === "GAP" && (!c.pos || this.made.get(c.pos)?.dataset.types !== String(c.types))) this.made.delete(c.pos);
 		return shown;
 	}
 
