@@ -22,20 +22,26 @@ import (
 type candidate struct {
 	e    *Elector
 	wire *wire
+	*past
 
-	seen  object
-	since time.Time // when seen was first seen
-	most  int       // highest number of transitions seen
+	since time.Time // when this candidate first saw seen; an earlier one may have missed changes
 	said  string    // last log line about the holder
+
+	// The last attempt to take the Lease, whose result may be unknown.
+	claim claim
+	base  object // the object that it replaces
+}
+
+// past is what an Elector knows of its Lease, also of the time before Run was called again.
+type past struct {
+	met  bool // it has seen the Lease
+	seen object
+	most int // highest number of transitions seen
 
 	// The Lease of a server that was restored to an earlier state: the leader of the lost
 	// history may not have noticed, for the duration of its record.
 	restored string // mark of the Lease; "" = there was no restore
 	lost     int    // that duration, in seconds
-
-	// The last attempt to take the Lease, whose result may be unknown.
-	claim claim
-	base  object // the object that it replaces
 }
 
 // run returns when this replica holds the Lease, ctx is done, or no retry can succeed.
@@ -99,7 +105,7 @@ func (c *candidate) try(ctx context.Context) (*hold, error) {
 	}
 	h.object, h.sent, h.wall = taken, sent, wall
 	c.e.succeeded()
-	c.e.see(c.claim.holder)
+	c.e.observe(taken)
 	return h, nil
 }
 
@@ -147,16 +153,19 @@ func (c *candidate) hold() *hold {
 }
 
 func (c *candidate) observe(o object) {
-	if o.mark != c.seen.mark {
+	if c.since.IsZero() || o.mark != c.seen.mark {
 		c.since = time.Now()
 	}
-	if c.seen.revision.Newer(o.revision) {
-		c.restored, c.lost = o.mark, c.seen.record.Seconds
+	c.e.observe(o)
+}
+
+// observe stores the Lease as read or written.
+func (e *Elector) observe(o object) {
+	if e.seen.revision.Newer(o.revision) {
+		e.restored, e.lost = o.mark, e.seen.record.Seconds
 	}
-	c.seen = o
-	c.most = max(c.most, o.record.Transitions)
-	c.e.met = true
-	c.e.see(o.record.Holder)
+	e.met, e.seen, e.most = true, o, max(e.most, o.record.Transitions)
+	e.see(o.record.Holder)
 }
 
 // untilFree returns how long the Lease may still have a leader. A duration shorter than our

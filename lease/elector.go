@@ -27,8 +27,8 @@ type Elector struct {
 	clock   func() time.Time // for the times in the Lease, which no replica computes with
 	dice    func() float64
 
-	log *slog.Logger // fixed while it runs
-	met bool         // this elector has seen the Lease; used by run only
+	log  *slog.Logger // fixed while it runs
+	past              // used by Run only
 
 	mu       sync.Mutex
 	running  bool
@@ -73,7 +73,8 @@ func (e *Elector) SetLogger(l *slog.Logger) {
 
 // Run waits until this replica is the leader, calls lead once, and returns after lead has
 // returned. It renews the Lease as long as lead runs, also after ctx is done, and then
-// releases it, which takes RenewDeadline at most. To lead again, call Run again.
+// releases it, which takes RenewDeadline at most. To lead again, call Run again: the Elector
+// remembers what it has seen of the Lease.
 //
 // The context of lead is cancelled when ctx is done or the leadership is lost. lead must
 // then return within Duration minus RenewDeadline, because another replica may lead after
@@ -97,7 +98,7 @@ func (e *Elector) Run(ctx context.Context, lead func(ctx context.Context, t Toke
 	defer e.finish()
 	w := newWire(e.client, e.key, e.options.RenewDeadline/2)
 	defer w.close()
-	c := &candidate{e: e, wire: w}
+	c := &candidate{e: e, wire: w, past: &e.past}
 	h, err := c.run(ctx)
 	if err != nil {
 		c.withdraw(ctx)
@@ -165,7 +166,6 @@ func (e *Elector) release(ctx context.Context, h *hold, look bool) {
 			err = h.release(ctx)
 		}
 		if err == nil {
-			e.see("")
 			e.log.Info("the lease is released", "lease", e.key.String())
 		}
 		if err == nil || errors.Is(err, errGone) {

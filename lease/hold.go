@@ -72,6 +72,7 @@ func (h *hold) write(ctx context.Context, r record) error {
 		var o object
 		if o, err = h.wire.update(ctx, h.object, r, nil); err == nil {
 			h.object, h.sent, h.wall = o, sent, wall
+			h.e.observe(o)
 			return nil
 		}
 		if !outrun(err, h.wire.key) {
@@ -95,7 +96,7 @@ func (h *hold) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.e.see(o.record.Holder)
+	h.e.observe(o)
 	switch {
 	case o.uid != h.object.uid:
 		return fmt.Errorf("%w: it was deleted and created again", errGone)
