@@ -124,6 +124,24 @@ func TestTokenFileIsReadAgainEveryMinute(t *testing.T) {
 	})
 }
 
+// TestTokenFileThatIsHalfWrittenLeavesTheOldInUse: a header cannot have its token.
+func TestTokenFileThatIsHalfWrittenLeavesTheOldInUse(t *testing.T) {
+	for _, half := range []string{"", "two\x00\x00\x00", "\x01", "t\two", "two\x7f", "tw\u00f6", "t\nwo"} {
+		synctest.Test(t, func(t *testing.T) {
+			d := &doorman{token: "one"}
+			path := filepath.Join(t.TempDir(), "token")
+			writeToken(t, path, "one")
+			c := newMemoryClient(t, client.Config{TokenFile: path}, d.serve)
+			writeToken(t, path, half)
+			pass(time.Minute)
+			if _, err := do(t.Context(), c, &client.Request{Path: "/"}); err != nil {
+				t.Errorf("with %q: %v", half, err)
+			}
+			d.check(t, "Bearer one")
+		})
+	}
+}
+
 func TestBasicAuth(t *testing.T) {
 	url := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 		if u, p, ok := r.BasicAuth(); !ok || u != "u" || p != "p:p" {

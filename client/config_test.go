@@ -83,9 +83,12 @@ func TestConfigRefused(t *testing.T) {
 		want string
 	}{
 		{"token of two lines", client.Config{Token: "a\nb"}, "line break"},
+		{"token with a control character", client.Config{Token: "a\x7f"}, "printable ASCII"},
+		{"token with another character", client.Config{Token: "tok\u00e9n"}, "printable ASCII"},
 		{"token file missing", client.Config{TokenFile: filepath.Join(dir, "none")}, "read token file"},
 		{"token file empty", client.Config{TokenFile: file("empty", " \n")}, "is empty"},
 		{"token file of two lines", client.Config{TokenFile: file("two", "a\nb\n")}, "more than one line"},
+		{"token file that is padded", client.Config{TokenFile: file("padded", "a\x00\x00")}, "printable ASCII"},
 		{"CA file missing", client.Config{TLS: client.TLS{CAFile: filepath.Join(dir, "none")}}, "read certificate authority"},
 		{"CA not PEM", client.Config{TLS: client.TLS{CAData: []byte("x")}}, "no PEM certificate"},
 		{"CA file not PEM", client.Config{TLS: client.TLS{CAFile: file("ca", "")}}, "no PEM certificate"},

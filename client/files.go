@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -69,14 +70,18 @@ func readToken(path, old string) (string, error) {
 	if err != nil {
 		return old, fmt.Errorf("client: read token file: %w", err)
 	}
-	tok := strings.TrimSpace(string(b))
-	if tok == "" {
+	switch tok := strings.TrimSpace(string(b)); {
+	case tok == "":
 		return old, fmt.Errorf("client: token file %s is empty", path)
+	case isToken(tok):
+		return tok, nil
 	}
-	if strings.ContainsAny(tok, "\r\n") {
-		return old, fmt.Errorf("client: token file %s holds more than one line", path)
-	}
-	return tok, nil
+	return old, fmt.Errorf("client: token file %s holds more than one line, or a character that is not printable ASCII", path)
+}
+
+// isToken reports whether a header can have a token.
+func isToken(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
 func dataOrFile(data []byte, file, what string) ([]byte, error) {
@@ -98,11 +103,8 @@ func dataOrFile(data []byte, file, what string) ([]byte, error) {
 const maxFile = 4 << 20
 
 func nameOf(file string, data []byte) string {
-	switch {
-	case len(data) > 0:
+	if len(data) > 0 {
 		return "(inline data)"
-	case file == "":
-		return "(none)"
 	}
-	return file
+	return cmp.Or(file, "(none)")
 }

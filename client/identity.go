@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -70,8 +69,8 @@ func newCredentials(cfg Config, base *url.URL) (*credentials, error) {
 	}
 	t := cfg.TLS
 	switch {
-	case strings.ContainsAny(cfg.Token, "\r\n"):
-		return nil, errors.New("client: the token contains a line break")
+	case !isToken(cfg.Token):
+		return nil, errors.New("client: the token contains a line break or another character that is not printable ASCII")
 	case k.source != nil && (cfg.Token != "" || cfg.TokenFile != "" || cfg.Username != "" || cfg.Password != "" ||
 		t.CertFile != "" || t.KeyFile != "" || len(t.CertData) > 0 || len(t.KeyData) > 0):
 		return nil, errors.New("client: Config.Credentials is set, and so is a token, user, password or client certificate: want either")
@@ -123,8 +122,8 @@ func (k *credentials) ask(ctx context.Context, refused *Credential) (*identity, 
 		return k.peek(), err
 	case cred == nil:
 		return k.peek(), errors.New("client: Config.Credentials returned neither a credential nor an error")
-	case strings.ContainsAny(cred.Token, "\r\n"):
-		return k.peek(), errors.New("client: the token of Config.Credentials contains a line break")
+	case !isToken(cred.Token):
+		return k.peek(), errors.New("client: the token of Config.Credentials contains a line break or another character that is not printable ASCII")
 	}
 	return k.update(func(i *identity) {
 		if i.given != cred {

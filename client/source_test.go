@@ -175,7 +175,7 @@ func TestSourceThatGivesNonsense(t *testing.T) {
 	}{
 		{nil, "neither a credential nor an error"},
 		{&client.Credential{Token: "sesame\nX"}, "line break"},
-		{&client.Credential{Token: "sesame\x00"}, "invalid header field value"},
+		{&client.Credential{Token: "sesame\x00"}, "printable ASCII"},
 	} {
 		c := newClient(t, client.Config{Server: "https://127.0.0.1:1", Credentials: source(func(context.Context, *client.Credential) (*client.Credential, error) {
 			return tt.cred, nil
