@@ -62,7 +62,7 @@ func (i *Informer[T]) catchUp(ctx context.Context, marks []uint32) error {
 				break
 			}
 			if ended := wait.For(ctx, pause/2+rand.N(pause)); ended != nil {
-				return fmt.Errorf("%s: not known to be up to date: %w: %w", i.name, ended, err)
+				return wait.Explain(ended, fmt.Errorf("%s: not known to be up to date: %w: %w", i.name, ended, err))
 			}
 		}
 	}

@@ -110,11 +110,9 @@ func (s Status) reason() error {
 	case s.Started.IsZero():
 		return ErrNotRunning
 	}
-	if !s.BusySince.IsZero() {
-		if d := time.Since(s.BusySince); d >= busyLongEnough {
-			return errors.Join(s.Err, fmt.Errorf("the handler %s is busy since %s (%s)",
-				s.Busy, s.BusySince.UTC().Format(time.RFC3339), d.Round(time.Millisecond)))
-		}
+	if d := time.Since(s.BusySince); !s.BusySince.IsZero() && d >= busyLongEnough {
+		return errors.Join(s.Err, fmt.Errorf("the handler %s is busy since %s (%s)",
+			s.Busy, s.BusySince.UTC().Format(time.RFC3339), d.Round(time.Millisecond)))
 	}
 	return s.Err
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/cache/internal/health"
+	"github.com/listwatch/listwatch/internal/wait"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -73,7 +74,7 @@ func (i *Informer[T]) wait(ctx context.Context, what string, done func() (bool, 
 
 func (i *Informer[T]) notYet(what string, why error) error {
 	if reason := i.Status().reason(); reason != nil {
-		return fmt.Errorf("%s: not %s: %w: %w", i.name, what, why, reason)
+		return wait.Explain(why, fmt.Errorf("%s: not %s: %w: %w", i.name, what, why, reason))
 	}
 	return fmt.Errorf("%s: not %s: %w", i.name, what, why)
 }

@@ -29,9 +29,9 @@ type Options[K comparable] struct {
 	// MaxRetries is how many times in a row a failing key is retried; then GaveUp is called,
 	// if set, and the key runs again only when something changes. A run without an error
 	// resets the count, even if it requests another run. Default: no limit. Negative = no
-	// retries. A run that returns the error or the cause of its ctx because the controller
-	// stops does not count as failed. A panic of GaveUp is logged and counted like a panic
-	// of the Func.
+	// retries. A run that returns the error or the cause of its ctx, and no other error,
+	// because the controller stops does not count as failed. A panic of GaveUp is logged and
+	// counted like a panic of the Func.
 	MaxRetries int
 	GaveUp     func(key K, err error)
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/listwatch/listwatch/internal/wait"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/queue"
 )
@@ -124,7 +125,7 @@ func (c *Controller[K]) settle(ctx context.Context, run Run[K]) {
 	failures := 0
 	defer func() { c.countFailures(k, failures) }()
 	switch {
-	case err != nil && ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))):
+	case wait.Ended(ctx, err):
 		return // the controller stops: the next leader begins with all objects
 	case err != nil:
 		c.failures.Add(1)

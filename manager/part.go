@@ -125,8 +125,8 @@ func (m *Manager) Remove(ctx context.Context, r Runner) error {
 	return nil
 }
 
-// same reports whether a and b are one runner, or one error.
-func same(a, b any) bool {
+// same reports whether a and b are one runner.
+func same(a, b Runner) bool {
 	return b != nil && reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.ValueOf(a).Comparable() && a == b
 }
 

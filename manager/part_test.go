@@ -11,9 +11,11 @@ import (
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/apitest/faults"
+	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/controller"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/manager"
+	"github.com/listwatch/listwatch/watch"
 )
 
 // start runs m, and returns what stops it and returns the error of Run.
@@ -182,7 +184,7 @@ type asked struct{ *part }
 func (asked) StopsFirst() {}
 
 // TestManagerErrorsThatAreJoined: a part that joins a failure of its own to the reason why it ended
-// has failed. A reason with more than one error in its text has not.
+// has failed, however it joins them.
 func TestManagerErrorsThatAreJoined(t *testing.T) {
 	lost := errors.New("the last records could not be written")
 	for _, c := range []struct {
@@ -194,7 +196,8 @@ func TestManagerErrorsThatAreJoined(t *testing.T) {
 		{"joined", func(ctx context.Context) error { return errors.Join(ctx.Err(), lost) }, true},
 		{"wrapped", func(ctx context.Context) error { return fmt.Errorf("flush: %w", errors.Join(lost, context.Cause(ctx))) }, true},
 		{"joined twice", func(ctx context.Context) error { return errors.Join(ctx.Err(), context.Cause(ctx)) }, false},
-		{"the reason and more", func(ctx context.Context) error { return fmt.Errorf("not synced: %w: %w", context.Cause(ctx), lost) }, false},
+		{"in one text", func(ctx context.Context) error { return fmt.Errorf("%w; flush: %w", context.Cause(ctx), lost) }, true},
+		{"in one text, within", func(ctx context.Context) error { return fmt.Errorf("sink: %w", fmt.Errorf("%w: %w", lost, ctx.Err())) }, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			m := manager.New(manager.Options{})
@@ -222,6 +225,38 @@ func TestManagerErrorsThatAreJoined(t *testing.T) {
 			_ = stop()
 		})
 	}
+}
+
+// TestManagerWaitThatIsCutShort: a part that was stopped while it waited has not failed, though the
+// error gives the reason why it waited for so long.
+func TestManagerWaitThatIsCutShort(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		w.Deny("", apitest.Match{Resource: "configmaps"})
+		var ended []error
+		m := manager.New(manager.Options{})
+		for _, wait := range []func(context.Context) error{w.maps.WaitSynced, func(ctx context.Context) error {
+			_, err := watch.Until(ctx, client.Of[ConfigMap](w.client, kube.ConfigMaps), kube.Key{Namespace: "a", Name: "a"}, func(ConfigMap, bool) (bool, error) { return true, nil })
+			return err
+		}} {
+			p := runner(func(ctx context.Context) error {
+				err := wait(ctx)
+				ended = append(ended, err)
+				return err
+			})
+			m.Add(&p)
+		}
+		m.Add(w.maps)
+		stop := start(t, m)
+		time.Sleep(10 * time.Second)
+		if err := stop(); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		for _, err := range ended {
+			if !errors.Is(err, kube.ErrForbidden) {
+				t.Errorf("the wait ended with %v", err)
+			}
+		}
+	})
 }
 
 type runner func(context.Context) error

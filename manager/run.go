@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -166,8 +164,10 @@ func (m *Manager) run(ctx, all context.Context, p *part, stop context.CancelCaus
 	named, err := false, errors.New("it panicked or called runtime.Goexit") // unless it returns
 	defer func() {
 		// The program's ends before those that are made of it.
-		if endedWith(ctx, err) || endedWith(all, err) || endedWith(m.program, err) {
-			return
+		for _, over := range []context.Context{ctx, all, m.program} {
+			if over.Err() != nil && (err == nil || wait.Ended(over, err)) {
+				return
+			}
 		}
 		if err == nil {
 			err = errors.New("it ended without being stopped")
@@ -199,30 +199,6 @@ func (m *Manager) run(ctx, all context.Context, p *part, stop context.CancelCaus
 	_, named = p.Runner.(attacher) // the errors of a controller name it
 	named = named && err != nil
 }
-
-// endedWith reports whether err is that of a part that ended because ctx did. Of errors that
-// errors.Join joined, each must be one.
-func endedWith(ctx context.Context, err error) bool {
-	cause := context.Cause(ctx)
-	switch {
-	case cause == nil:
-		return false
-	case err == nil:
-		return true
-	case !errors.Is(err, cause) && !errors.Is(err, ctx.Err()):
-		return false
-	}
-	for e := err; e != nil && !same(e, cause); e = errors.Unwrap(e) {
-		if reflect.TypeOf(e) == joined {
-			return !slices.ContainsFunc(e.(interface{ Unwrap() []error }).Unwrap(), func(one error) bool { return !endedWith(ctx, one) })
-		}
-	}
-	return true
-}
-
-// joined is the type of what errors.Join returns: fmt.Errorf with more than one %w has another
-// one, and says more of one error.
-var joined = reflect.TypeOf(errors.Join(errRemoved))
 
 var errRemoved = errors.New("the part was removed")
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/wait"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -50,7 +51,7 @@ func Until[T kube.Object](ctx context.Context, c client.Collection[T], k kube.Ke
 		case errors.As(err, &item), err != nil && (ctx.Err() == nil || last == nil):
 			return fail(err)
 		case err != nil:
-			return fail(fmt.Errorf("%w; the last request: %w", err, last))
+			return fail(wait.Explain(err, fmt.Errorf("%w; the last request: %w", err, last)))
 		}
 		switch last = nil; ev.Type {
 		case Restart:
