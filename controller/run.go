@@ -44,7 +44,8 @@ func (c *Controller[K]) work(ctx context.Context, item queue.Item[K, Cause], wai
 		defer c.release(ctx, item.Key, waits)
 		run.Duration = time.Since(run.Start)
 		c.runs.Add(1)
-		c.settle(ctx, run)
+		v := c.judge(ctx, &run)
+		c.settle(run, v)
 		for _, t := range c.traces {
 			if t.Ran != nil {
 				c.guard("Trace.Ran", func() { t.Ran(run) }, "key", fmt.Sprint(item.Key))
@@ -115,8 +116,42 @@ func (c *Controller[K]) countFailures(k K, n int) {
 // maxRetryAfter limits the pause that a server may request.
 const maxRetryAfter = 2 * time.Minute
 
+// verdict is what the error of a run means.
+type verdict struct {
+	stopped   bool // the controller stops: the next leader begins with all objects
+	permanent bool
+	conflict  bool          // somebody else has written, and nothing else: the retry sees that
+	after     time.Duration // the pause that a server requests, limited
+	attrs     []any         // for the log
+}
+
+// judge reads the error of a run, whose methods may panic: that is then the error of the run.
+func (c *Controller[K]) judge(ctx context.Context, run *Run[K]) (v verdict) {
+	err := run.Err
+	if err == nil {
+		return verdict{}
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			c.panics.Add(1)
+			run.Err = &PanicError{Value: fmt.Sprintf("a method of the error, a %T: %v", err, p), Stack: debug.Stack()}
+			v = c.judge(ctx, run)
+		}
+	}()
+	_ = err.Error() // a handler of the log need not survive it
+	v.stopped, v.permanent, v.conflict = wait.Ended(ctx, err), isPermanent(err), onlyConflicts(err)
+	v.after = min(retryAfter(err), maxRetryAfter)
+	if p := (*PanicError)(nil); errors.As(err, &p) {
+		v.attrs = append(v.attrs, "stack", string(p.Stack))
+	}
+	if st := (*kube.Status)(nil); errors.As(err, &st) && st != nil && st.Code >= 500 && st.AuditID != "" {
+		v.attrs = append(v.attrs, "audit", st.AuditID) // the logs of the server have details
+	}
+	return v
+}
+
 // settle schedules the next run of the key.
-func (c *Controller[K]) settle(ctx context.Context, run Run[K]) {
+func (c *Controller[K]) settle(run Run[K], v verdict) {
 	k, err := run.Key, run.Err
 	again := queue.Add[Cause]{Priority: run.Priority}
 	if p := run.Result.Priority; p != nil {
@@ -125,12 +160,12 @@ func (c *Controller[K]) settle(ctx context.Context, run Run[K]) {
 	failures := 0
 	defer func() { c.countFailures(k, failures) }()
 	switch {
-	case wait.Ended(ctx, err):
-		return // the controller stops: the next leader begins with all objects
+	case v.stopped:
+		return
 	case err != nil:
 		c.failures.Add(1)
-		c.logFailure(run)
-		if isPermanent(err) || c.o.MaxRetries != 0 && run.Attempt >= c.o.MaxRetries {
+		c.logFailure(run, v)
+		if v.permanent || c.o.MaxRetries != 0 && run.Attempt >= c.o.MaxRetries {
 			c.queue.Forget(k)
 			c.gaveUp.Add(1)
 			if c.o.GaveUp != nil {
@@ -140,7 +175,7 @@ func (c *Controller[K]) settle(ctx context.Context, run Run[K]) {
 		}
 		failures = run.Attempt + 1
 		again.RateLimited, again.Cause = true, Cause{Input: "error"}
-		again.After = min(retryAfter(err), maxRetryAfter)
+		again.After = v.after
 		c.queue.AddWith(k, again)
 	case run.Result.RequeueAfter > 0:
 		c.queue.Forget(k)
@@ -160,6 +195,9 @@ func retryAfter(err error) (longest time.Duration) {
 	case nil:
 		return 0
 	case *kube.Status:
+		if e == nil {
+			return 0
+		}
 		return e.RetryAfter
 	case interface{ Unwrap() []error }:
 		for _, one := range e.Unwrap() {
@@ -172,12 +210,15 @@ func retryAfter(err error) (longest time.Duration) {
 
 // onlyConflicts reports whether an error says that somebody else has written, and nothing else.
 func onlyConflicts(err error) bool {
+	if !errors.Is(err, kube.ErrConflict) {
+		return false
+	}
 	for e := err; e != nil; e = errors.Unwrap(e) {
 		if many, ok := e.(interface{ Unwrap() []error }); ok {
 			return !slices.ContainsFunc(many.Unwrap(), func(one error) bool { return !onlyConflicts(one) })
 		}
 	}
-	return errors.Is(err, kube.ErrConflict)
+	return true
 }
 
 // guard calls f, a hook of the program. A panic of it is logged and counted like one of
@@ -196,17 +237,11 @@ func (c *Controller[K]) guard(hook string, f func(), attrs ...any) {
 // usual is how many conflicts in a row are usual: other writers explain no more of them.
 const usual = 5
 
-func (c *Controller[K]) logFailure(run Run[K]) {
+func (c *Controller[K]) logFailure(run Run[K], v verdict) {
 	level := slog.LevelWarn
-	if onlyConflicts(run.Err) && run.Attempt < usual && !isPermanent(run.Err) {
-		level = slog.LevelDebug // somebody else has written; the retry sees that
+	if v.conflict && run.Attempt < usual && !v.permanent {
+		level = slog.LevelDebug
 	}
 	attrs := []any{"key", fmt.Sprint(run.Key), "attempt", run.Attempt, "cause", run.Cause.Input, "rev", run.Cause.Revision, "err", run.Err}
-	if p := (*PanicError)(nil); errors.As(run.Err, &p) {
-		attrs = append(attrs, "stack", string(p.Stack))
-	}
-	if st := (*kube.Status)(nil); errors.As(run.Err, &st) && st.Code >= 500 && st.AuditID != "" {
-		attrs = append(attrs, "audit", st.AuditID) // the logs of the server have details
-	}
-	c.log.Log(context.Background(), level, "the run failed", attrs...)
+	c.log.Log(context.Background(), level, "the run failed", append(attrs, v.attrs...)...)
 }

@@ -75,6 +75,62 @@ func TestConflictsThatStayAreLogged(t *testing.T) {
 	})
 }
 
+// badError is an error one of whose methods panics.
+type badError string
+
+func (e badError) panicIn(method string) {
+	if string(e) == method {
+		panic(errBroken)
+	}
+}
+
+func (e badError) Error() string   { e.panicIn("Error"); return "bad" }
+func (e badError) Is(error) bool   { e.panicIn("Is"); return false }
+func (e badError) As(any) bool     { e.panicIn("As"); return false }
+func (e badError) Unwrap() []error { e.panicIn("Unwrap"); return nil }
+
+// TestErrorThatPanicsIsRetried: when its methods are called, the run has ended.
+func TestErrorThatPanicsIsRetried(t *testing.T) {
+	for name, f := range map[string]func() error{
+		"a nil Status":     func() error { return (*kube.Status)(nil) },
+		"a nil PanicError": func() error { return (*controller.PanicError)(nil) },
+		"Error":            func() error { return badError("Error") },
+		"Is":               func() error { return badError("Is") },
+		"As":               func() error { return badError("As") },
+		"Unwrap":           func() error { return badError("Unwrap") },
+		"wrapped":          func() error { return fmt.Errorf("write: %w", badError("Is")) },
+		"of a panic":       func() error { panic(badError("Is")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(t *testing.T, w *world) {
+				w.put("x", "1")
+				runs, panics, log := 0, uint64(0), &strings.Builder{}
+				c := controller.New("maps", func(context.Context, kube.Key) (controller.Result, error) {
+					if runs++; runs > 2 {
+						return controller.Result{}, nil
+					}
+					return controller.Result{}, f()
+				}, controller.Options[kube.Key]{
+					Logger: slog.New(slog.NewTextHandler(log, nil)),
+					Trace: controller.Trace[kube.Key]{Ran: func(r controller.Run[kube.Key]) {
+						if p := (*controller.PanicError)(nil); errors.As(r.Err, &p) {
+							panics++
+						}
+					}},
+				})
+				controller.For(c, w.maps)
+				stop := w.run(t, c)
+				<-time.After(time.Minute)
+				_ = stop()
+				s := c.Stats()
+				if want := strings.Count(log.String(), "stack="); runs != 3 || s.Failures != 2 || panics != uint64(want) || name != "a nil Status" && want != 2 {
+					t.Errorf("%d runs, %d failures, %d panics, log:\n%s", runs, s.Failures, panics, log)
+				}
+			})
+		})
+	}
+}
+
 // A conflict that is joined with another failure does not hide it, nor what a server requests.
 func TestErrorsThatAreJoined(t *testing.T) {
 	throttled := &kube.Status{Code: 429, RetryAfter: 40 * time.Second}

@@ -93,6 +93,9 @@ type StatusCause struct {
 // Error returns the server's message with its code and reason, and without the objects
 // that the message quotes, which may be Secrets.
 func (s *Status) Error() string {
+	if s == nil { // a function returned a nil *Status as an error
+		s = new(Status)
+	}
 	msg, reason := oneLine(withoutObjects(s.Message), 4<<10), oneLine(s.Reason, 80)
 	if msg == "" {
 		msg = strings.ToLower(http.StatusText(s.Code))
@@ -180,6 +183,9 @@ func oneLine(s string, n int) string {
 // Is reports whether target is the Err value of this package for the code or the reason
 // of s. One of the two is enough: an ERROR event may lack the other.
 func (s *Status) Is(target error) bool {
+	if s == nil {
+		return false
+	}
 	switch target {
 	case ErrGone:
 		return s.Code == http.StatusGone || s.Reason == "Expired" || s.Reason == "Gone"

@@ -19,6 +19,19 @@ var sentinels = []error{
 	kube.ErrConflict, kube.ErrGone, kube.ErrThrottled, kube.ErrTooLargeRevision, kube.ErrUnavailable,
 }
 
+// TestStatusThatIsNil: a function may return a nil *Status as an error.
+func TestStatusThatIsNil(t *testing.T) {
+	var err error = (*kube.Status)(nil)
+	if got := err.Error(); got != "server: an error without a message" {
+		t.Errorf("Error: %q", got)
+	}
+	for _, is := range sentinels {
+		if errors.Is(err, is) {
+			t.Errorf("it is %v", is)
+		}
+	}
+}
+
 func TestStatusIs(t *testing.T) {
 	for _, tt := range []struct {
 		name string
