@@ -74,6 +74,7 @@ type Run[K comparable] struct {
 	Duration             time.Duration
 	Result               Result
 	Err                  error // nil = success
+	Stopped              bool  // Err says only that the controller stops: the run has not failed
 }
 
 // Controller calls a Func with keys from a queue. Wire it with For, Owns and Map, and

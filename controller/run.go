@@ -118,7 +118,6 @@ const maxRetryAfter = 2 * time.Minute
 
 // verdict is what the error of a run means.
 type verdict struct {
-	stopped   bool // the controller stops: the next leader begins with all objects
 	permanent bool
 	conflict  bool          // somebody else has written, and nothing else: the retry sees that
 	after     time.Duration // the pause that a server requests, limited
@@ -139,7 +138,8 @@ func (c *Controller[K]) judge(ctx context.Context, run *Run[K]) (v verdict) {
 		}
 	}()
 	_ = err.Error() // a handler of the log need not survive it
-	v.stopped, v.permanent, v.conflict = wait.Ended(ctx, err), isPermanent(err), onlyConflicts(err)
+	run.Stopped = wait.Ended(ctx, err)
+	v.permanent, v.conflict = isPermanent(err), onlyConflicts(err)
 	v.after = min(retryAfter(err), maxRetryAfter)
 	if p := (*PanicError)(nil); errors.As(err, &p) {
 		v.attrs = append(v.attrs, "stack", string(p.Stack))
@@ -160,8 +160,8 @@ func (c *Controller[K]) settle(run Run[K], v verdict) {
 	failures := 0
 	defer func() { c.countFailures(k, failures) }()
 	switch {
-	case v.stopped:
-		return
+	case run.Stopped:
+		return // the next leader begins with all objects
 	case err != nil:
 		c.failures.Add(1)
 		c.logFailure(run, v)

@@ -16,7 +16,9 @@ func Controller[K comparable](r *Registry, c *controller.Controller[K]) {
 		r.runs.waited.WithLabelValues(c.Name(), c.Name()).Observe(run.Waited.Seconds())
 		r.runs.worked.WithLabelValues(c.Name(), c.Name()).Observe(run.Duration.Seconds())
 		r.runs.took.WithLabelValues(c.Name()).Observe(run.Duration.Seconds())
-		r.runs.total.WithLabelValues(c.Name(), outcome(run.Result, run.Err)).Inc()
+		if !run.Stopped {
+			r.runs.total.WithLabelValues(c.Name(), outcome(run.Result, run.Err)).Inc()
+		}
 	}})
 }
 
@@ -57,7 +59,7 @@ func newRuns() *runs {
 			Name: "controller_runtime_reconcile_time_seconds", Help: "Duration of a run in seconds.",
 			Buckets: []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60},
 		}, []string{"controller"}),
-		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "controller_runtime_reconcile_total", Help: "Runs by result."}, []string{"controller", "result"}),
+		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "controller_runtime_reconcile_total", Help: "Runs by result, without those that were stopped."}, []string{"controller", "result"}),
 	}
 }
 

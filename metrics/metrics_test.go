@@ -107,6 +107,36 @@ func (behind) Await(ctx context.Context, _ kube.Object) error {
 
 func (b behind) AwaitDeleted(ctx context.Context, o kube.Object) error { return b.Await(ctx, o) }
 
+// TestControllerRunThatIsStopped: it has no result, and is no error.
+func TestControllerRunThatIsStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := metrics.New()
+		c := controller.New("foo", func(ctx context.Context, _ string) (controller.Result, error) {
+			<-ctx.Done()
+			return controller.Result{}, ctx.Err()
+		}, controller.Options[string]{})
+		metrics.Controller(r, c)
+		c.Queue().Add("x")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := c.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{
+			`controller_runtime_reconcile_errors_total{controller="foo"} 0`,
+			`controller_runtime_reconcile_time_seconds_sum{controller="foo"} 1`,
+			`controller_runtime_reconcile_time_seconds_count{controller="foo"} 1`,
+			`controller_runtime_reconcile_total{controller="foo",result="error"} 0`,
+			`controller_runtime_reconcile_total{controller="foo",result="requeue"} 0`,
+			`controller_runtime_reconcile_total{controller="foo",result="requeue_after"} 0`,
+			`controller_runtime_reconcile_total{controller="foo",result="success"} 0`,
+		}
+		if diff := cmp.Diff(want, scrape(t, r, "controller_runtime_reconcile_errors", "controller_runtime_reconcile_t")); diff != "" {
+			t.Errorf("metrics (-want +got):\n%s", diff)
+		}
+	})
+}
+
 // TestControllerKeysThatWait: a key that waits for a cache has no worker.
 func TestControllerKeysThatWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
