@@ -39,8 +39,8 @@ type Options[T kube.Object] struct {
 
 	// Transform changes an object before it is stored. It must not change the name,
 	// namespace, UID or resourceVersion, and must be idempotent: objects of a snapshot
-	// are transformed again when they are loaded. An object for which it fails, or
-	// whose name it changes, is left out like one that cannot be decoded. It is called
+	// are transformed again when they are loaded. An object for which it fails or returns
+	// nil, or whose name it changes, is left out like one that cannot be decoded. It is called
 	// by one goroutine at a time.
 	Transform func(T) (T, error)
 

@@ -124,12 +124,9 @@ var (
 // decoder returns the function that decodes and transforms an object of a snapshot.
 func decoder[T kube.Object](f func(T) (T, error)) func([]byte) (T, error) {
 	decode := persist.Decoder[T]()
-	if f == nil {
-		return decode
-	}
 	return func(b []byte) (T, error) {
 		o, err := decode(b)
-		if err != nil {
+		if f == nil || err != nil {
 			return o, err
 		}
 		return transform(f, o)

@@ -2,7 +2,9 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/listwatch/listwatch/cache/internal/persist"
 	"github.com/listwatch/listwatch/codec"
@@ -44,14 +46,16 @@ func (i *Informer[T]) transformed(ctx context.Context, ev watch.Event[T]) (_ wat
 // transform calls f with o. Its errors are of type *transformError.
 func transform[T kube.Object](f func(T) (T, error), o T) (T, error) {
 	key := kube.KeyOf(o)
-	made, err := f(o)
-	if err != nil {
+	switch made, err := f(o); {
+	case err != nil:
 		return made, &transformError{err}
+	case reflect.TypeFor[T]().Kind() == reflect.Pointer && reflect.ValueOf(made).IsNil():
+		return made, &transformError{errors.New("it returned nil: to leave an object out, use a selector or return an error")}
+	case kube.KeyOf(made) != key:
+		return made, &transformError{fmt.Errorf("the name became %q: do not rename objects; to leave one out, use a selector or return an error", kube.KeyOf(made))}
+	default:
+		return made, nil
 	}
-	if now := kube.KeyOf(made); now != key {
-		return made, &transformError{fmt.Errorf("the name became %q: do not rename objects; to leave one out, use a selector or return an error", now)}
-	}
-	return made, nil
 }
 
 // transformError is an error of Options.Transform, which may quote the object.

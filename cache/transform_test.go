@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/cache"
+	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -97,6 +98,46 @@ func TestTransformThatRenames(t *testing.T) {
 		}
 		if diff := cmp.Diff([]string{want("y"), want("z")}, errs); diff != "" {
 			t.Errorf("errors (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestTransformThatReturnsNil: neither an object nor an error, from a server and from a snapshot.
+func TestTransformThatReturnsNil(t *testing.T) {
+	type partial = *kube.Partial
+	dir := t.TempDir()
+	inWorld(t, func(t *testing.T, w *world) {
+		w.put("a", "x", "1")
+		w.put("a", "y", "1")
+		for _, left := range []int{2, 1, 0} { // objects with a result: its snapshot has more
+			var errs []string
+			i := cache.New(client.Of[partial](w.client, kube.ConfigMaps), cache.Options[partial]{
+				Snapshot: cache.Snapshot{Path: filepath.Join(dir, "maps"), Cluster: "c1"},
+				Transform: func(o partial) (partial, error) {
+					if strings.Contains("xy"[:left], o.Name) {
+						return o, nil
+					}
+					return nil, nil
+				},
+				OnError: func(err error) { errs = append(errs, err.Error()) },
+			})
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- i.Run(ctx) }()
+			if err := i.WaitSynced(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			w.put("a", "z", "1")
+			w.delete("a", "z")
+			w.pass(time.Second)
+			if n := i.Store().Len(); n != left {
+				t.Errorf("%d objects, want %d", n, left)
+			}
+			if odd := slices.DeleteFunc(slices.Clone(errs), func(s string) bool { return strings.Contains(s, "transform: it returned nil") }); len(errs) == 0 || len(odd) > 0 {
+				t.Errorf("reported %q", errs)
+			}
+			cancel()
+			<-ended
 		}
 	})
 }
