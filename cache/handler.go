@@ -108,9 +108,9 @@ func (h *Handler[T]) call(d Delta[T]) {
 	}
 	h.since.Store(time.Now().UnixNano())
 	h.informer.calling.Store(h)
+	defer h.informer.calling.Store(nil) // also if f panics, and the caller of Handle recovers
+	defer h.since.Store(0)
 	h.f(d)
-	h.since.Store(0)
-	h.informer.calling.Store(nil)
 }
 
 // narrow changes d to what it means for a consumer that sees only the objects that keep

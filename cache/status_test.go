@@ -158,6 +158,26 @@ func TestWaitSyncedNamesWhatItWaitsFor(t *testing.T) {
 	})
 }
 
+// TestHandlerThatPanicsIsNotBusy: the caller of Handle may recover.
+func TestHandlerThatPanicsIsNotBusy(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.put("a", "x", "1")
+		i := cache.New(w.maps, options{})
+		w.run(i.Run)
+		if err := i.WaitSynced(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		func() {
+			defer func() { _ = recover() }()
+			i.Handle(func(delta) { panic("on purpose") })
+		}()
+		w.pass(time.Minute)
+		if s := i.Status(); s.Busy != "" || !s.BusySince.IsZero() {
+			t.Errorf("no handler runs, and the status has %s since %s", s.Busy, s.BusySince)
+		}
+	})
+}
+
 func TestInformerName(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		fields, err := kube.ParseFieldSelector("metadata.name=x")
