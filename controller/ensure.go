@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -41,10 +42,20 @@ func Ensure[T kube.Object](ctx context.Context, writes client.Collection[T], cac
 	if err := f(&after); err != nil {
 		return *new(T), client.Unchanged, fmt.Errorf("change %s %s: %w", writes.Resource.Kind, k, err)
 	}
-	if reflect.DeepEqual(before, after) {
+	if reflect.DeepEqual(before, after) || sameJSON(before, after) {
 		return after, client.Unchanged, nil
 	}
 	return writes.CreateOrUpdate(ctx, k, f)
+}
+
+// sameJSON reports whether a server would see no difference, as between an empty list and none.
+func sameJSON(a, b any) bool {
+	before, err := codec.Encode(a)
+	if err != nil {
+		return false
+	}
+	after, err := codec.Encode(b)
+	return err == nil && bytes.Equal(before, after)
 }
 
 // made returns the object that f makes from an empty one.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/cache"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/controller"
 	"github.com/listwatch/listwatch/kube"
@@ -78,6 +80,45 @@ func TestEnsureAsksTheCacheFirst(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestEnsureOfTheSameJSON: what JSON does not show, such as an empty map in place of none, and
+// the unit of a quantity, is no change.
+func TestEnsureOfTheSameJSON(t *testing.T) {
+	type limited struct {
+		kube.Meta `json:"metadata"`
+		Data      map[string]string `json:"data,omitempty"`
+		Spec      struct {
+			CPU   kube.Quantity `json:"cpu"`
+			Names []string      `json:"names,omitempty"`
+		} `json:"spec"`
+	}
+	run(t, func(t *testing.T, w *world) {
+		limits := kube.Resource{Group: "example.com", Version: "v1", Plural: "limits", Kind: "Limit", Namespaced: true}
+		w.AddResource(apitest.ResourceInfo{Resource: limits})
+		all := client.Of[limited](w.client, limits)
+		in := cache.New(all, cache.Options[limited]{})
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- in.Run(ctx) }()
+		x := kube.Key{Namespace: "a", Name: "x"}
+		for _, want := range []client.Outcome{client.Created, client.Unchanged, client.Unchanged} {
+			if err := in.WaitSynced(ctx); err != nil {
+				t.Fatal(err)
+			}
+			w.ForgetRequests()
+			_, outcome, err := controller.Ensure(ctx, all, in.Store(), x, func(o *limited) error {
+				o.Data, o.Spec.Names, o.Spec.CPU = map[string]string{}, []string{}, kube.MustParseQuantity("0.1")
+				return nil
+			})
+			if n := len(w.Requests()); err != nil || outcome != want || outcome == client.Unchanged && n != 0 {
+				t.Errorf("%s, %v, with %d requests, want %s", outcome, err, n, want)
+			}
+			time.Sleep(time.Second)
+		}
+		stop()
+		<-ended
+	})
 }
 
 // TestEnsureIsAwaited: the run after Ensure sees what it created, so that each object is
