@@ -95,7 +95,8 @@ func (m *Manager) append(to *stage, optional bool, runners []Runner, prepared bo
 // Remove stops a part and waits until it has ended. If ctx ends first, the part still runs. The
 // other parts continue. Remove returns the error with which the part failed while it was stopped.
 // A part that does not run, before Run or as a part of AddLed without leadership, is only removed.
-// A runner runs once: to add it again, make another one.
+// A runner runs once: to add it again, make another one. Go cannot compare two functions: to remove
+// a runner of such a type, add a pointer to it.
 func (m *Manager) Remove(ctx context.Context, r Runner) error {
 	m.mu.Lock()
 	var p *part
@@ -108,6 +109,8 @@ func (m *Manager) Remove(ctx context.Context, r Runner) error {
 	started := p != nil && p.started
 	m.mu.Unlock()
 	switch {
+	case !reflect.ValueOf(r).Comparable():
+		return fmt.Errorf("manager: remove a part: a %T cannot be compared with the parts: add and remove a pointer to it", r)
 	case p == nil:
 		return errors.New("manager: remove a part: the Manager does not have it")
 	case !started:

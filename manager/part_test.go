@@ -259,6 +259,25 @@ func TestManagerWaitThatIsCutShort(t *testing.T) {
 	})
 }
 
+// TestRemoveOfAFunction: two functions cannot be compared, which the error says.
+func TestRemoveOfAFunction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := runner(func(ctx context.Context) error { <-ctx.Done(); return nil })
+		m := manager.New(manager.Options{})
+		m.Add(f, &f)
+		stop := start(t, m)
+		if err := m.Remove(t.Context(), f); err == nil || !strings.Contains(err.Error(), "a manager_test.runner cannot be compared with the parts: add and remove a pointer") {
+			t.Errorf("Remove of a function: %v", err)
+		}
+		if err := m.Remove(t.Context(), &f); err != nil {
+			t.Errorf("Remove of a pointer: %v", err)
+		}
+		if err := stop(); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	})
+}
+
 type runner func(context.Context) error
 
 func (r runner) Run(ctx context.Context) error { return r(ctx) }
