@@ -82,7 +82,7 @@ type Manager struct {
 	asked    stage // of always, what stops first
 	led      stage
 	checks   []check
-	busy     map[string]int // parts that have not returned yet, by name
+	busy     map[*busy]bool // parts that have not returned yet
 	mutated  []cache.Mutation
 	err      error // the first error
 	address  string
@@ -113,7 +113,7 @@ func New(o Options) *Manager {
 			panic(fmt.Sprintf("manager: Options.%s is a nil %T: leave it out where there is none", name, v))
 		}
 	}
-	m := &Manager{o: o, log: o.Logger, busy: make(map[string]int), wanted: make(chan struct{})}
+	m := &Manager{o: o, log: o.Logger, busy: make(map[*busy]bool), wanted: make(chan struct{})}
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)
 	}

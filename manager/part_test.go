@@ -232,30 +232,48 @@ func TestManagerErrorsThatAreJoined(t *testing.T) {
 func TestManagerWaitThatIsCutShort(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		w.Deny("", apitest.Match{Resource: "configmaps"})
-		var ended []error
-		m := manager.New(manager.Options{})
-		for _, wait := range []func(context.Context) error{w.maps.WaitSynced, func(ctx context.Context) error {
+		ctx, end := context.WithCancel(t.Context())
+		ran := make(chan error)
+		go func() { ran <- w.maps.Run(ctx) }() // longer than the Manager
+		until := func(ctx context.Context) error {
 			_, err := watch.Until(ctx, client.Of[ConfigMap](w.client, kube.ConfigMaps), kube.Key{Namespace: "a", Name: "a"}, func(ConfigMap, bool) (bool, error) { return true, nil })
 			return err
-		}} {
+		}
+		for _, wait := range []func(context.Context) error{w.maps.WaitSynced, until} {
+			m := manager.New(manager.Options{})
 			p := runner(func(ctx context.Context) error {
 				err := wait(ctx)
-				ended = append(ended, err)
+				if !errors.Is(err, kube.ErrForbidden) {
+					t.Errorf("the wait ended with %v", err)
+				}
 				return err
 			})
 			m.Add(&p)
-		}
-		m.Add(w.maps)
-		stop := start(t, m)
-		time.Sleep(10 * time.Second)
-		if err := stop(); err != nil {
-			t.Errorf("Run: %v", err)
-		}
-		for _, err := range ended {
-			if !errors.Is(err, kube.ErrForbidden) {
-				t.Errorf("the wait ended with %v", err)
+			stop := start(t, m)
+			time.Sleep(10 * time.Second)
+			if err := stop(); err != nil {
+				t.Errorf("Run: %v", err)
 			}
 		}
+		end()
+		<-ran
+	})
+}
+
+// TestManagerNamesThePartsThatHang: the others would stop, but nobody has asked them to.
+func TestManagerNamesThePartsThatHang(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		m := manager.New(manager.Options{StopTimeout: time.Minute})
+		waits := runner(func(ctx context.Context) error { <-ctx.Done(); return nil })
+		m.Add(w.maps, &waits)
+		hang := runner(func(context.Context) error { time.Sleep(time.Hour); return nil })
+		m.AddLed(&hang, &hang)
+		stop := start(t, m)
+		want := "manager: not stopped in 1m0s: 2 of manager_test.runner; waiting for that: informer of configmaps, manager_test.runner"
+		if err := stop(); err == nil || err.Error() != want {
+			t.Errorf("Run: %v\nwant %s", err, want)
+		}
+		time.Sleep(time.Hour)
 	})
 }
 

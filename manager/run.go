@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
@@ -17,9 +16,9 @@ import (
 // listener fails, or a part ends by itself, except one of AddOptional; then Run stops all parts
 // and returns the first error. It returns nil if ctx or a signal ended it, unless a part failed
 // while it was stopped, or a controller waited for an informer that was never run. Parts that do
-// not stop within StopTimeout are named in the error and still run: the process should then exit,
-// without releasing its lease. Two controllers with one name are an error, and so are mutations:
-// see Options.DetectMutations.
+// not stop within StopTimeout are named in the error, and so are those that wait for them; all
+// still run: the process should then exit, without releasing its lease. Two controllers with one
+// name are an error, and so are mutations: see Options.DetectMutations.
 func (m *Manager) Run(ctx context.Context) error {
 	m.mu.Lock()
 	if m.running {
@@ -131,10 +130,10 @@ func (m *Manager) lead(ctx context.Context, stop context.CancelCauseFunc) {
 		_ = act(ctx, lease.Token{})
 		return
 	}
-	electing := m.enter("leader election")
+	electing := m.enter(ctx, "leader election")
 	err := m.o.Elector.Run(ctx, func(leading context.Context, t lease.Token) error {
 		electing() // until act returns, the elector waits for its parts
-		defer func() { electing = m.enter("leader election") }()
+		defer func() { electing = m.enter(ctx, "leader election") }()
 		return act(leading, t)
 	})
 	electing()
@@ -158,9 +157,9 @@ func (m *Manager) endBy(err error, stop context.CancelCauseFunc) {
 func (m *Manager) run(ctx, all context.Context, p *part, stop context.CancelCauseFunc) {
 	defer close(p.done)
 	name := nameOf(p.Runner)
-	defer m.enter(name)()
 	ctx, end := wait.Until(ctx, p.removed, errRemoved)
 	defer end()
+	defer m.enter(ctx, name)()
 	named, err := false, errors.New("it panicked or called runtime.Goexit") // unless it returns
 	defer func() {
 		// The program's ends before those that are made of it.
@@ -213,7 +212,7 @@ func (m *Manager) fail(err error) {
 
 // leave adds the parts that still run to the error.
 func (m *Manager) leave() {
-	err := fmt.Errorf("not stopped in %s: %s", m.o.StopTimeout, strings.Join(m.left(), ", "))
+	err := fmt.Errorf("not stopped in %s: %s", m.o.StopTimeout, m.left())
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.err == nil {
