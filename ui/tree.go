@@ -105,6 +105,7 @@ func (f *forest) refs(u *UI, at int64) (names, by []refs.Ref) {
 		text, _ := u.history.JSON(&l.past, st.Pos) // an error: it was dropped meanwhile
 		names = refs.Of(l.kind.id, text)
 	}
+	slices.SortFunc(f.namers, byTypeAndKey)
 	for _, i := range f.namers[:min(len(f.namers), maxNamers)] {
 		text, _ := u.history.JSON(&i.past, i.pos)
 		for _, r := range refs.Of(i.kind.id, text) {
@@ -113,9 +114,6 @@ func (f *forest) refs(u *UI, at int64) (names, by []refs.Ref) {
 			}
 		}
 	}
-	slices.SortFunc(by, func(a, b refs.Ref) int {
-		return cmp.Or(strings.Compare(a.Type, b.Type), strings.Compare(a.NS, b.NS), strings.Compare(a.Name, b.Name))
-	})
 	return names, by
 }
 
@@ -207,12 +205,7 @@ func (f *forest) grow(i *item, self *life, depth int) *node {
 	n := &node{Type: i.kind.id, Kind: i.kind.res.Kind, NS: i.key.Namespace, Name: i.key.Name, UID: i.uid, Self: i.life == self, Missing: i.cells == "", Status: i.status(), Children: []*node{}}
 	i.kind.mu.Unlock()
 	children := f.owned[i.uid]
-	slices.SortFunc(children, func(a, b *item) int {
-		if c := strings.Compare(a.kind.id, b.kind.id); c != 0 {
-			return c
-		}
-		return byKey(a, b)
-	})
+	slices.SortFunc(children, byTypeAndKey)
 	for _, c := range children {
 		if !i.owns(c) {
 			continue
@@ -224,6 +217,10 @@ func (f *forest) grow(i *item, self *life, depth int) *node {
 		n.Children = append(n.Children, f.grow(c, self, depth+1))
 	}
 	return n
+}
+
+func byTypeAndKey(a, b *item) int {
+	return cmp.Or(strings.Compare(a.kind.id, b.kind.id), byKey(a, b))
 }
 
 // status is the cell that says how an object is: that of a column named Status, or Ready.

@@ -76,7 +76,10 @@ func statusOf(err error, what string) *kube.Status {
 	case errors.As(err, &panicked):
 		return &kube.Status{Code: http.StatusInternalServerError, Reason: "InternalError", Message: panicked.Error()}
 	case errors.As(err, &st):
-		out := *st
+		out := kube.Status{}
+		if st != nil { // a function returned a nil *Status as an error
+			out = *st
+		}
 		if out.Code < 400 {
 			out.Code = http.StatusInternalServerError
 		}
