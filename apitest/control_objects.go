@@ -200,8 +200,8 @@ func (s *Server) List(r kube.Resource) ([][]byte, kube.Revision) {
 
 // CollectGarbage does the work of a garbage collector: it deletes objects without any
 // existing owner, in whole chains, and completes foreground deletions and those that
-// orphan their dependents. With Options.CollectGarbage it runs after each deletion, and
-// after a client has created an object whose owners do not exist.
+// orphan their dependents. With Options.CollectGarbage it runs after each deletion, and after a
+// client has created an object with an owner that does not exist, or changed the owners of one.
 func (s *Server) CollectGarbage() {
 	s.store.CollectAll()
 }

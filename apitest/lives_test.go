@@ -1,6 +1,7 @@
 package apitest_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -58,6 +59,106 @@ func TestCreateWhileItsDefinitionIsDeleted(t *testing.T) {
 	if code != http.StatusNotFound {
 		t.Errorf("%d %s, want 404", code, body)
 	}
+}
+
+// TestListWhileItsDefinitionIsReplaced: who lists what is gone gets 404, and no empty list at a
+// revision of the new objects, from which they would never be seen.
+func TestListWhileItsDefinitionIsReplaced(t *testing.T) {
+	srv := apitest.NewWith(t, apitest.Options{InMemory: true})
+	foos := apitest.ResourceInfo{Resource: kube.Resource{Group: "g.example.com", Version: "v1", Plural: "foos", Kind: "Foo", Namespaced: true}}
+	srv.AddResource(foos)
+	srv.On(apitest.Match{Verb: "list", Resource: "foos.g.example.com"}, func(w http.ResponseWriter, r *http.Request) {
+		srv.RemoveResource(foos.Resource)
+		srv.AddResource(foos)
+		srv.Put(foos.Resource, `{"metadata":{"namespace":"d","name":"new"}}`)
+		apitest.Continue(w, r)
+	}).Times(1)
+	for _, want := range []int{404, 200} {
+		code, body := do(t, srv, http.MethodGet, foos.Path("d"), "")
+		if code != want || (code == 200) != strings.Contains(body, `"new"`) {
+			t.Errorf("%d %s, want %d", code, body, want)
+		}
+	}
+}
+
+// TestDefinitionReplacesWhatHasAnotherKind: objects that were served without a definition, by
+// another kind or scope, are gone with it.
+func TestDefinitionReplacesWhatHasAnotherKind(t *testing.T) {
+	srv := apitest.NewWith(t, apitest.Options{InMemory: true})
+	foos := kube.Resource{Group: "g.example.com", Version: "v1", Plural: "foos", Kind: "Foo", Namespaced: true}
+	srv.AddResource(apitest.ResourceInfo{Resource: foos})
+	srv.Put(foos, `{"metadata":{"namespace":"d","name":"a"}}`)
+	const version = `{"name":%q,"served":true,"storage":%v,"schema":{"openAPIV3Schema":{"type":"object"}}}`
+	code, body := do(t, srv, http.MethodPost, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", fmt.Sprintf(`{"metadata":{"name":"foos.g.example.com"},"spec":{"group":"g.example.com","scope":"Cluster",
+		"names":{"plural":"foos","kind":"Gizmo"},"versions":[`+version+`,`+version+`]}}`, "v1", true, "v2", false))
+	if code != 201 {
+		t.Fatalf("%d %s", code, body)
+	}
+	for _, v := range []string{"v1", "v2"} {
+		code, body := do(t, srv, http.MethodGet, "/apis/g.example.com/"+v+"/foos", "")
+		if code != 200 || !strings.Contains(body, `"kind":"GizmoList"`) || !strings.Contains(body, `"items":[]`) {
+			t.Errorf("%s: %d %s", v, code, body)
+		}
+	}
+}
+
+// TestGarbageWhenOwnersChange: a dependent that lets its owner go, or gets one that is gone.
+func TestGarbageWhenOwnersChange(t *testing.T) {
+	srv := apitest.NewWith(t, apitest.Options{InMemory: true, CollectGarbage: true})
+	const maps = "/api/v1/namespaces/d/configmaps"
+	uid := func(name string) string {
+		srv.Put(kube.ConfigMaps, fmt.Sprintf(`{"metadata":{"namespace":"d","name":%q}}`, name))
+		var o kube.Partial
+		if err := json.Unmarshal(srv.Get(kube.ConfigMaps, kube.Key{Namespace: "d", Name: name}), &o); err != nil {
+			t.Fatal(err)
+		}
+		return o.UID
+	}
+	ref := func(name, uid string) string {
+		return fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","name":%q,"uid":%q,"blockOwnerDeletion":true}`, name, uid)
+	}
+	request := func(method, path, body string) {
+		t.Helper()
+		if code, answer := do(t, srv, method, path, body); code > 299 {
+			t.Fatalf("%s %s: %d %s", method, path, code, answer)
+		}
+	}
+	left := func(want ...string) {
+		t.Helper()
+		var names []string
+		for _, o := range apitest.Objects[kube.Partial](srv, kube.ConfigMaps) {
+			names = append(names, o.Name)
+		}
+		if diff := cmp.Diff(want, names); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+	patch := func(name, patch string) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, srv.URL+maps+"/"+name, strings.NewReader(patch))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/merge-patch+json")
+		resp, err := srv.Client().Do(req)
+		if err != nil || resp.StatusCode != 200 {
+			t.Fatal(resp, err)
+		}
+		resp.Body.Close()
+	}
+	owner, other := uid("owner"), uid("other")
+	request("POST", maps, `{"metadata":{"name":"child","finalizers":["example.com/wait"],"ownerReferences":[`+ref("owner", owner)+`]}}`)
+	request("DELETE", maps+"/owner", `{"propagationPolicy":"Foreground"}`)
+	left("child", "other", "owner")
+	patch("child", `{"metadata":{"ownerReferences":[`+ref("other", other)+`]}}`)
+	left("child", "other")
+	// One of two owners is gone: the other one stays.
+	request("POST", maps, `{"metadata":{"name":"half","ownerReferences":[`+ref("owner", owner)+","+ref("other", other)+`]}}`)
+	if got := string(srv.Get(kube.ConfigMaps, kube.Key{Namespace: "d", Name: "half"})); strings.Contains(got, `"name":"owner"`) || !strings.Contains(got, `"name":"other"`) {
+		t.Errorf("with one owner left: %s", got)
+	}
+	patch("half", `{"metadata":{"ownerReferences":[`+ref("owner", owner)+`]}}`)
+	left("child", "other")
 }
 
 // TestDefinitionsOfBuiltInResourcesAreRefused, as by kube-apiserver, whose groups without a dot

@@ -69,11 +69,20 @@ func (st *Store) retired(t *Table) {
 	st.Commit(definitions, key, freed)
 }
 
+// removed returns the answer to a request for a resource that was removed since the request was
+// routed to t, also if it is served again; nil = it was not. The caller holds the lock.
+func (st *Store) removed(t *Table) *kube.Status {
+	if st.tables[t.Info.GroupResource()] == t {
+		return nil
+	}
+	return &kube.Status{Code: http.StatusNotFound, Reason: "NotFound", Message: "the server could not find the requested resource", Details: &kube.StatusDetails{}}
+}
+
 // Admits returns why o may not be created in t now, nil if it may. The caller holds the
 // lock.
 func (st *Store) Admits(t *Table, res kube.Resource, o *object.Object) *kube.Status {
-	if st.tables[t.Info.GroupResource()] != t {
-		return &kube.Status{Code: http.StatusNotFound, Reason: "NotFound", Message: "the server could not find the requested resource", Details: &kube.StatusDetails{}}
+	if gone := st.removed(t); gone != nil {
+		return gone
 	}
 	if t.defined {
 		definition := st.tables[kube.CustomResourceDefinitions.GroupResource()].objects[kube.Key{Name: t.Info.GroupResource()}]

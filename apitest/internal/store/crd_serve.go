@@ -86,12 +86,15 @@ func (st *Store) define(prev, next *object.Object) {
 		kept, others = resourcesOf(next)
 	}
 	if prev != nil {
-		if was, _ := resourcesOf(prev); was != nil && !builtIn(was) && (kept == nil || was.GroupResource() != kept.GroupResource() || was.Kind != kept.Kind || was.Namespaced != kept.Namespaced) {
+		if was, _ := resourcesOf(prev); was != nil && !builtIn(was) && (kept == nil || was.GroupResource() != kept.GroupResource()) {
 			st.Drop(was.Resource)
 		}
 	}
 	if kept == nil || builtIn(kept) {
 		return
+	}
+	if t := st.Table(kept.Resource); t != nil && (t.Info.Kind != kept.Kind || t.Info.Namespaced != kept.Namespaced) {
+		st.Drop(kept.Resource) // of an earlier definition, or served without one
 	}
 	st.serve(kept).redefine(kept, others)
 	if more := established(next); more != nil {

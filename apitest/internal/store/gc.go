@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -27,32 +28,26 @@ func (st *Store) Settle() {
 }
 
 // SettleWritten does the next work of controllers after a write of o, nil before it was
-// created: a garbage collector also deletes what is created when its owner is gone. The
-// caller holds the lock.
+// created: a garbage collector also looks at who has other owners than before, or is created
+// after one of them is gone. The caller holds the lock.
 func (st *Store) SettleWritten(old, o *object.Object) {
 	switch {
 	case old != nil && len(o.Meta.Finalizers) < len(old.Meta.Finalizers):
 		st.Settle()
-	case old == nil && st.options.CollectGarbage && st.orphaned(o):
+	case !st.options.CollectGarbage:
+	case old == nil && slices.ContainsFunc(ownersOf(o), func(ref owner) bool { return st.missing(o, ref) }),
+		old != nil && !bytes.Equal(old.Meta.OwnerReferences, o.Meta.OwnerReferences):
 		st.collect()
 	}
 }
 
-// orphaned reports whether o has owners and none is found by its name.
-func (st *Store) orphaned(o *object.Object) bool {
-	owners := ownersOf(o)
-	for _, ref := range owners {
-		t := st.TableOf(ref.APIVersion, ref.Kind)
-		if t == nil {
-			continue
-		}
-		for _, namespace := range []string{o.Key.Namespace, ""} {
-			if found := t.objects[kube.Key{Namespace: namespace, Name: ref.Name}]; found != nil && found.Meta.UID == ref.UID {
-				return false
-			}
-		}
-	}
-	return len(owners) > 0
+// missing reports whether an owner of o is not found by its name.
+func (st *Store) missing(o *object.Object, ref owner) bool {
+	t := st.TableOf(ref.APIVersion, ref.Kind)
+	return t == nil || !slices.ContainsFunc([]string{o.Key.Namespace, ""}, func(namespace string) bool {
+		found := t.objects[kube.Key{Namespace: namespace, Name: ref.Name}]
+		return found != nil && found.Meta.UID == ref.UID
+	})
 }
 
 // owner is the needed part of an owner reference.

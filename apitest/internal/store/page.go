@@ -153,6 +153,9 @@ func (st *Store) Page(t *Table, q *Query, token ContinueToken) (*Page, *kube.Sta
 func (st *Store) at(t *Table, q *Query, token ContinueToken) (objects Collection, rv uint64, later []Event, gone *kube.Status) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
+	if gone := st.removed(t); gone != nil {
+		return Collection{}, 0, nil, gone
+	}
 	if q.Match != Exact || q.RV == 0 { // 00 is no revision, but not the "0" that is forbidden
 		if q.Limit > 0 && int64(t.sorted.size) > q.Limit {
 			t.remember(st.rev, t.sorted) // for the following pages

@@ -103,8 +103,8 @@ func (st *Store) Join(t *Table, w *Watcher, initial bool) (rv uint64, gone *kube
 	defer st.mu.Unlock()
 	end := t.base + len(t.log)
 	w.cursor, w.live = end, end
-	if st.tables[t.Info.GroupResource()] != t {
-		w.end(EndClean) // the resource was removed since the request was routed
+	if st.removed(t) != nil {
+		w.end(EndClean)
 	}
 	switch {
 	case initial:
