@@ -496,3 +496,22 @@ func TestNames(t *testing.T) {
 		}
 	})
 }
+
+// TestTooManyNames: of more objects than are read, how many were not is said.
+func TestTooManyNames(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		w.srv.Put(kube.ConfigMaps, `{"metadata":{"namespace":"shop","name":"settings"}}`)
+		for n := range maxNamers + 7 {
+			w.srv.Put(kube.Pods, fmt.Sprintf(`{"metadata":{"namespace":"shop","name":"pod-%05d"},"spec":{"volumes":[{"name":"v","configMap":{"name":"settings"}}]}}`, n))
+		}
+		w.pass(time.Second)
+		var got struct {
+			Named  []refs.Ref
+			Unread int
+		}
+		w.open().get("api/tree?refs=1&type=configmaps&ns=shop&name=settings", &got)
+		if len(got.Named) != maxNamers || got.Unread != 7 {
+			t.Errorf("%d are named, %d were not read", len(got.Named), got.Unread)
+		}
+	})
+}
