@@ -112,12 +112,14 @@ func TestTheProcessStoodStill(t *testing.T) {
 		w.pass(time.Minute)
 		from := now()
 		w.pass(25 * time.Second)
-		to := now()
-		w.ui.stood(from, to)
+		to := now() - 1
+		w.pod("web", "Running")
+		w.pass(700 * time.Millisecond)
+		w.ui.stood(from, now())
 		var got struct{ States []describe.State }
 		w.open().get("api/history?type=pods&ns=shop&name=web", &got)
-		if len(got.States) != 2 || got.States[0].Op != "GAP" || !got.States[0].Idle || got.States[0].From != from || got.States[0].To != to {
-			t.Errorf("%+v", got.States)
+		if g := got.States; len(g) != 3 || g[1].Op != "GAP" || !g[1].Idle || g[1].From != from || g[1].To != to {
+			t.Errorf("%+v", g)
 		}
 	})
 }

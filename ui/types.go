@@ -177,8 +177,15 @@ func (u *UI) stand(ctx context.Context) {
 	}
 }
 
-// stood notes that what changed between two times was taken later.
+// stood notes that what changed between two times was taken later. Some of it may have been taken
+// before that was noticed.
 func (u *UI) stood(from, to int64) {
+	for c := range u.log.all().Backward() {
+		if c.at <= from+time.Second.Milliseconds() {
+			break
+		}
+		to = min(to, c.at-1)
+	}
 	for _, k := range u.types() {
 		k.mu.Lock()
 		if k.state == stateLive {

@@ -1,7 +1,9 @@
 package browser
 
 import (
+	"fmt"
 	"net/http"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -140,6 +142,43 @@ func TestAGapOfAllTypesIsOneRow(t *testing.T) {
 	p.until("document.querySelectorAll('tr.gap').length === 2")
 	p.shows("#rows", "pods and 2 more types: ")
 	p.shows("#rows", "jobs.batch: ")
+	p.sound()
+}
+
+// TestChangesThatAreNotListed: where the stream leaves changes out, which it counts, a row says so
+// and reads them, as many as there are.
+func TestChangesThatAreNotListed(t *testing.T) {
+	s := stateOf("live", "", nil)
+	now := time.Now().UnixMilli()
+	changes := func(from, to int) (list array) { // the newest first
+		for pos := from; pos >= to; pos-- {
+			list = append(list, object{"pos": pos, "at": now + int64(pos), "type": "pods", "op": "MODIFIED", "ns": "shop", "name": fmt.Sprint("web-", pos)})
+		}
+		return list
+	}
+	s.answers["changes"] = func(r *http.Request) any {
+		before, _ := strconv.Atoi(r.FormValue("before")) // 0 = none
+		if before == 0 {
+			return object{"changes": changes(10, 1)}
+		}
+		return object{"changes": changes(before-1, max(1, before-100)), "more": before > 101}
+	}
+	p := open(t, s.serve(t)+"&type=activity", look{})
+	p.shows("#rows", "shop/web-10")
+	p.until("document.querySelectorAll('tr.change').length === 10")
+	s.send("activity", 300, object{"changes": changes(300, 281), "omitted": 270})
+	p.shows("tr.gap", "270 changes not listed here")
+	p.shows("#count", "30 changes of 1 watched type, 270 more not listed")
+	p.until("document.querySelectorAll('#rows tbody tr')[20].classList.contains('gap')")
+	p.click("tr.gap button")
+	p.shows("tr.gap", "170 changes not listed here")
+	p.until("document.querySelectorAll('#rows tbody tr')[120].classList.contains('gap')")
+	p.click("tr.gap button")
+	p.shows("tr.gap", "70 changes not listed here")
+	p.click("tr.gap button")
+	p.until("document.querySelectorAll('tr.change').length === 300 && !document.querySelector('tr.gap')")
+	p.shows("#count", "300 changes of 1 watched type")
+	p.without("#count", "not listed")
 	p.sound()
 }
 

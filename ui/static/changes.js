@@ -5,6 +5,9 @@ import { LEASES, watched } from "./time.js";
 
 const KEPT = 400;
 
+// after is the place of a row below a change.
+const after = c => ({ at: c.at, pos: c.pos - .5 });
+
 // later orders changes by their arrival, the newest first: types are read side by side, and
 // what arrived first may get the later position.
 const later = (a, b) => b.at - a.at || b.pos - a.pos;
@@ -27,7 +30,6 @@ export class Changes {
 		if (this.id === id) return this.draw();
 		this.id = id;
 		this.rows = this.gaps = [];
-		this.omitted = 0;
 		this.loaded = this.more = false;
 		this.failed = "";
 		this.load(0);
@@ -48,9 +50,12 @@ export class Changes {
 		try {
 			const d = await get("api/changes", { at: past ? Math.round(this.hooks.now()) : "", before, limit: 100, ns: (v.ns || []).join(","), text: v.filter }, stop.signal);
 			if (stop.signal.aborted) return;
-			const known = new Set(this.rows.map(c => c.pos)), oldest = Math.min(...d.changes.map(c => c.pos));
-			if (!before && d.more && !d.changes.some(c => known.has(c.pos))) this.rows = this.rows.filter(c => c.pos > oldest); // there may be others between the older rows and these
-			if (before || !this.rows.some(c => c.pos < oldest)) this.more = d.more;
+			const known = new Set(this.rows.map(c => c.pos)), oldest = Math.min(...d.changes.map(c => c.pos)), meets = d.changes.some(c => known.has(c.pos));
+			if (!before && d.more && !meets) this.rows = this.rows.filter(c => c.pos > oldest); // there may be others between the older rows and these
+			const older = d.changes.length > 0 && this.rows.some(c => c.pos > 0 && c.pos < oldest), left = this.rows.find(c => c.op === "MORE" && c.pos === before - .5);
+			if (!older) this.more = d.more;
+			this.rows = this.rows.filter(c => c.op !== "MORE" || c.pos < oldest || c.pos > (before || Infinity));
+			if (left && older && !meets) this.rows.push({ ...left, ...after(d.changes.find(c => c.pos === oldest)), omitted: Math.max(1, left.omitted - d.changes.length) });
 			this.rows.push(...d.changes.filter(c => !known.has(c.pos)));
 			if (!before) this.gaps = d.gaps || [];
 			if (v.at && !before) this.rows.push(...this.gaps.filter(g => g.type !== LEASES || this.lease()).map((g, i) => ({ ...g, op: "GAP", at: v.at, pos: -1 - i }))); // that the moment is in
@@ -75,10 +80,11 @@ export class Changes {
 		const now = Date.now();
 		for (const c of fresh) c.fresh = now;
 		const most = Math.max(KEPT, this.rows.length);
+		const all = d.changes.filter(c => c.op !== "GAP"), oldest = all.find(c => c.pos === Math.min(...all.map(c => c.pos)));
+		if (d.omitted && oldest) fresh.push({ op: "MORE", ...after(oldest), omitted: d.omitted });
 		this.rows = [...fresh, ...this.rows].sort(later);
 		this.more ||= this.rows.length > most;
 		this.rows.length = Math.min(most, this.rows.length);
-		this.omitted += d.omitted || 0;
 		this.draw();
 	}
 
@@ -126,8 +132,8 @@ export class Changes {
 
 	summary() {
 		if (!this.rows?.length) return "";
-		const seen = this.watched(), leases = this.leases();
-		return (this.more ? "the newest " : "") + plural(this.rows.filter(c => c.op !== "GAP").length, "change") + ` of ${plural(seen.length - (leases ? 1 : 0), "watched type")}` + (leases ? " without Leases" : "") + (this.omitted ? `, ${number(this.omitted)} more counted but not listed` : "");
+		const seen = this.watched(), leases = this.leases(), omitted = this.rows.reduce((n, c) => n + (c.omitted || 0), 0);
+		return (this.more ? "the newest " : "") + plural(this.rows.filter(c => c.op !== "GAP" && c.op !== "MORE").length, "change") + ` of ${plural(seen.length - (leases ? 1 : 0), "watched type")}` + (leases ? " without Leases" : "") + (omitted ? `, ${number(omitted)} more not listed` : "");
 	}
 
 	draw() {
@@ -165,7 +171,7 @@ export class Changes {
 		const chosen = items.find(e => e.getAttribute("aria-selected") === "true");
 		if (chosen !== this.chosen) (chosen || this.chosen)?.scrollIntoView({ block: "nearest" }); // beside an open object the rows have other heights
 		this.chosen = chosen;
-		put(this.end, this.more && this.rows.length < 5000 ? button("Earlier changes", () => this.load(Math.min(...this.rows.map(c => c.pos).filter(x => x > 0)))) : kept ? h("p", {}, "No change from before ", when(kept, this.hooks.now()), " is kept. ", this.late()) : "");
+		put(this.end, this.more && this.rows.length < 5000 ? button("Earlier changes", () => this.load(Math.min(...this.rows.filter(c => c.pos > 0 && c.op !== "MORE").map(c => c.pos)))) : kept ? h("p", {}, "No change from before ", when(kept, this.hooks.now()), " is kept. ", this.late()) : "");
 	}
 
 	// move goes to the next row, or the one before.
@@ -195,7 +201,8 @@ export class Changes {
 
 	row(c) {
 		let tr;
-		if (c.op === "GAP") tr = h("tr", { class: "gap", role: "row", "data-pos": c.pos, "data-types": c.types }, h("td", { role: "gridcell", colspan: 6, dir: "auto" }, `${c.type}${c.types ? ` and ${plural(c.types, "more type")}` : ""}: ${during(c)}: ${c.reason || "the connection was lost"}.${c.idle && c.to ? "" : " What came and went in between is not known."}`));
+		if (c.op === "MORE") tr = h("tr", { class: "gap", role: "row", "data-pos": c.pos }, h("td", { role: "gridcell", colspan: 6 }, `${plural(c.omitted, "change")} not listed here. `, button("Read them", () => this.load(c.pos + .5))));
+		else if (c.op === "GAP") tr = h("tr", { class: "gap", role: "row", "data-pos": c.pos, "data-types": c.types }, h("td", { role: "gridcell", colspan: 6, dir: "auto" }, `${c.type}${c.types ? ` and ${plural(c.types, "more type")}` : ""}: ${during(c)}: ${c.reason || "the connection was lost"}.${c.idle && c.to ? "" : " What came and went in between is not known."}`));
 		else {
 			const of = (tab, pos) => this.hooks.href({ object: { type: c.type, ns: c.ns || "", name: c.name, uid: c.uid }, tab, pos });
 			const change = c.type === "events" ? of("") : of("history", c.pos); // an Event has no story
