@@ -33,12 +33,28 @@ func (r *reader) named(t *typeDecl) *crd.Schema {
 	}
 	r.open = append(r.open, t)
 	defer func() { r.open = r.open[:len(r.open)-1] }()
-	s := r.expr(t, t.spec.Type)
+	s := r.declared(t)
 	if t.comment.text != "" {
 		s.Description = t.comment.text
 	}
 	r.apply(s, &t.comment, t.spec)
 	return s
+}
+
+// declared returns the schema of a declared type without its markers: that of its source, unless
+// methods make its JSON.
+func (r *reader) declared(t *typeDecl) *crd.Schema {
+	name := t.spec.Name.Name
+	switch {
+	case t.in.methods[name+".MarshalJSON"] && t.comment.has("kubebuilder:validation:Type", "kubebuilder:validation:XIntOrString", "kubebuilder:validation:XPreserveUnknownFields", "kubebuilder:pruning:PreserveUnknownFields"):
+		return &crd.Schema{}
+	case t.in.methods[name+".MarshalJSON"]:
+		r.fail(t.spec, fmt.Errorf("%s has its own MarshalJSON: give it the marker +kubebuilder:validation:Type, or each field of it this one and +kubebuilder:validation:Schemaless", name))
+		return &crd.Schema{PreserveUnknownFields: true}
+	case t.in.methods[name+".MarshalText"]:
+		return &crd.Schema{Type: "string"}
+	}
+	return r.expr(t, t.spec.Type)
 }
 
 // expr returns the schema of a type expression in the file of t.

@@ -31,6 +31,7 @@ type folder struct {
 	path    string // as it was imported; empty for those below the folder of Read
 	dir     string
 	types   map[string]*typeDecl
+	methods map[string]bool // those that make JSON, such as Level.MarshalText
 	order   []string
 	markers comments // before the package clause, and of no declaration
 }
@@ -51,7 +52,7 @@ func (s *source) load(dir string) (*folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &folder{dir: dir, types: map[string]*typeDecl{}}
+	f := &folder{dir: dir, types: map[string]*typeDecl{}, methods: map[string]bool{}}
 	for _, e := range entries {
 		name := e.Name()
 		if e.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "zz_generated") {
@@ -84,6 +85,9 @@ func (s *source) declarations(f *folder, file *ast.File) {
 	for _, d := range file.Decls {
 		after := last
 		last = d.End()
+		if m, ok := d.(*ast.FuncDecl); ok {
+			f.method(m)
+		}
 		decl, ok := d.(*ast.GenDecl)
 		if !ok || decl.Tok != token.TYPE {
 			continue
@@ -102,6 +106,20 @@ func (s *source) declarations(f *folder, file *ast.File) {
 			f.types[t.spec.Name.Name] = t
 			f.order = append(f.order, t.spec.Name.Name)
 		}
+	}
+}
+
+// method notes a method that makes the JSON of its type.
+func (f *folder) method(d *ast.FuncDecl) {
+	if d.Recv == nil || d.Name.Name != "MarshalJSON" && d.Name.Name != "MarshalText" || d.Type.Params.NumFields() > 0 || d.Type.Results.NumFields() != 2 {
+		return
+	}
+	of := d.Recv.List[0].Type
+	if p, ok := of.(*ast.StarExpr); ok {
+		of = p.X
+	}
+	if id, ok := of.(*ast.Ident); ok {
+		f.methods[id.Name+"."+d.Name.Name] = true
 	}
 }
 
