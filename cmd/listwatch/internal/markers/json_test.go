@@ -88,3 +88,24 @@ func fields(t *testing.T, schema string) (v map[string]any) {
 	}
 	return v
 }
+
+// TestOwnFieldsGoBeforeEmbeddedOnes: in encoding/json, and wherever they stand.
+func TestOwnFieldsGoBeforeEmbeddedOnes(t *testing.T) {
+	const (
+		base = "\n}\ntype Base struct{ Size int `json:\"size\"` }\ntype Other struct{ Size bool `json:\"size\"` }"
+		text = `{"type":"object","properties":{"size":{"type":"string"}}}`
+	)
+	for _, tt := range []struct{ fields, want, failed string }{
+		{"Size string `json:\"size,omitempty\"`\nBase", text, ""},
+		{"Base `json:\",inline\"`\nSize string `json:\"size,omitempty\"`", text, ""},
+		{"Size string `json:\"size,omitempty\"`\nBase\nOther", text, ""},
+		{"Size string `json:\"-\"`\nBase", `{"type":"object","required":["size"],"properties":{"size":{"type":"integer"}}}`, ""},
+		{"Base\nOther", "", "another field is called size in JSON, and of two encoding/json writes none"},
+		{"A int `json:\"size\"`\nSize string `json:\"size\"`", "", "another field is called size in JSON, and of two encoding/json writes none"},
+	} {
+		got, failed := specOf(t, tt.fields+base)
+		if diff := cmp.Diff([]any{fields(t, tt.want), tt.failed}, []any{fields(t, got), failed}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.fields, diff)
+		}
+	}
+}

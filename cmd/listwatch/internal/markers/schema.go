@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -156,9 +157,11 @@ func basic(name string) *crd.Schema {
 	return nil
 }
 
-// fields adds the fields of a struct to s.
+// fields adds the fields of a struct to s. As encoding/json has it, its own go before those that
+// it embeds.
 func (r *reader) fields(t *typeDecl, st *ast.StructType, s *crd.Schema) {
 	last := st.Fields.Opening
+	var embedded []*ast.Field
 	for _, f := range st.Fields.List {
 		after := last
 		last = f.End()
@@ -174,15 +177,7 @@ func (r *reader) fields(t *typeDecl, st *ast.StructType, s *crd.Schema) {
 		case inline && len(r.open) == 1 && isSelector(f.Type, "TypeMeta"):
 			continue // of the whole object
 		case inline:
-			inner := r.expr(t, f.Type)
-			for n, p := range inner.Properties {
-				property(s, n, p)
-			}
-			s.Required = append(s.Required, inner.Required...)
-			s.Validations = append(s.Validations, inner.Validations...)
-			if s.MapType == "" {
-				s.MapType = inner.MapType
-			}
+			embedded = append(embedded, f)
 			continue
 		case name == "" && (len(f.Names) == 0 || !f.Names[0].IsExported()):
 			continue
@@ -192,36 +187,59 @@ func (r *reader) fields(t *typeDecl, st *ast.StructType, s *crd.Schema) {
 		if len(r.open) == 1 && name == "metadata" {
 			continue // of the whole object
 		}
-		var p *crd.Schema
-		if c.has("kubebuilder:validation:Schemaless") {
-			p = &crd.Schema{}
-		} else {
-			p = r.expr(t, f.Type)
+		r.member(t, f, &c, s, name, omits)
+	}
+	own := maps.Clone(s.Properties)
+	for _, f := range embedded {
+		inner := r.expr(t, f.Type)
+		for n, p := range inner.Properties {
+			if own[n] == nil {
+				r.property(f, s, n, p)
+			}
 		}
-		if c.text != "" {
-			p.Description = c.text
+		for _, n := range inner.Required {
+			if own[n] == nil {
+				s.Required = append(s.Required, n)
+			}
 		}
-		r.apply(p, &c, f)
-		if c.has("k8s:required") && p.Type == "string" && p.MinLength == nil {
-			p.MinLength = new(int64) // it requires a value, and not only the member
-			*p.MinLength = 1
-		}
-		property(s, name, p)
-		required := !omits && !t.in.markers.has("kubebuilder:validation:Optional")
-		switch {
-		case c.has("kubebuilder:validation:Optional", "optional", "k8s:optional"):
-			required = false
-		case c.has("kubebuilder:validation:Required", "required", "k8s:required"):
-			required = true
-		case c.has("kubebuilder:default", "default"):
-			required = false
-		}
-		if required {
-			s.Required = append(s.Required, name)
+		s.Validations = append(s.Validations, inner.Validations...)
+		if s.MapType == "" {
+			s.MapType = inner.MapType
 		}
 	}
 	slices.Sort(s.Required)
 	s.Required = slices.Compact(s.Required)
+}
+
+// member adds a field with its markers to s.
+func (r *reader) member(t *typeDecl, f *ast.Field, c *comments, s *crd.Schema, name string, omits bool) {
+	var p *crd.Schema
+	if c.has("kubebuilder:validation:Schemaless") {
+		p = &crd.Schema{}
+	} else {
+		p = r.expr(t, f.Type)
+	}
+	if c.text != "" {
+		p.Description = c.text
+	}
+	r.apply(p, c, f)
+	if c.has("k8s:required") && p.Type == "string" && p.MinLength == nil {
+		p.MinLength = new(int64) // it requires a value, and not only the member
+		*p.MinLength = 1
+	}
+	r.property(f, s, name, p)
+	required := !omits && !t.in.markers.has("kubebuilder:validation:Optional")
+	switch {
+	case c.has("kubebuilder:validation:Optional", "optional", "k8s:optional"):
+		required = false
+	case c.has("kubebuilder:validation:Required", "required", "k8s:required"):
+		required = true
+	case c.has("kubebuilder:default", "default"):
+		required = false
+	}
+	if required {
+		s.Required = append(s.Required, name)
+	}
 }
 
 func isSelector(e ast.Expr, name string) bool {
@@ -229,7 +247,10 @@ func isSelector(e ast.Expr, name string) bool {
 	return ok && sel.Sel.Name == name
 }
 
-func property(s *crd.Schema, name string, p *crd.Schema) {
+func (r *reader) property(f *ast.Field, s *crd.Schema, name string, p *crd.Schema) {
+	if s.Properties[name] != nil {
+		r.fail(f, fmt.Errorf("another field is called %s in JSON, and of two encoding/json writes none", name))
+	}
 	if s.Properties == nil {
 		s.Properties = map[string]*crd.Schema{}
 	}
