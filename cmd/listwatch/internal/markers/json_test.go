@@ -109,3 +109,25 @@ func TestOwnFieldsGoBeforeEmbeddedOnes(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryFieldIsAMember: or an error says why not.
+func TestEveryFieldIsAMember(t *testing.T) {
+	const inline = "only a struct without methods for JSON can be inline: give this field a name, also in its json tag"
+	for _, tt := range []struct{ source, want, failed string }{
+		{"P, Q, r bool\ns int `json:\"s\"`\n}", `{"type":"object","required":["P","Q"],"properties":{"P":{"type":"boolean"},"Q":{"type":"boolean"}}}`, ""},
+		{"P, Q bool `json:\"x\"`\n}", "", "another field is called x in JSON, and of two encoding/json writes none"},
+		{"A bool `json:\"-,\"`\nB bool `json:\"-\"`\n}", `{"type":"object","required":["-"],"properties":{"-":{"type":"boolean"}}}`, ""},
+		{"A [4]byte\n}", `{"type":"object","required":["A"],"properties":{"A":{"type":"array","items":{"type":"integer"}}}}`, ""},
+		{"A []byte\n}", `{"type":"object","required":["A"],"properties":{"A":{"type":"string","format":"byte"}}}`, ""},
+		{"Mode `json:\"mode\"`\n}\ntype Mode string", `{"type":"object","required":["mode"],"properties":{"mode":{"type":"string"}}}`, ""},
+		{"Mode\n}\ntype Mode string", "", inline},
+		{"Modes `json:\",inline\"`\n}\ntype Modes map[string]string", "", inline},
+		{"*metav1.Time\n}", "", inline},
+		{"Nope\n}", "", "the type Nope is not declared in this package"},
+	} {
+		got, failed := specOf(t, tt.source)
+		if diff := cmp.Diff([]any{fields(t, tt.want), tt.failed}, []any{fields(t, got), failed}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.source, diff)
+		}
+	}
+}

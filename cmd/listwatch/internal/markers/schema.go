@@ -1,6 +1,7 @@
 package markers
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -79,7 +80,7 @@ func (r *reader) expr(t *typeDecl, e ast.Expr) *crd.Schema {
 	case *ast.SelectorExpr:
 		return r.selected(t, e)
 	case *ast.ArrayType:
-		if id, ok := e.Elt.(*ast.Ident); ok && (id.Name == "byte" || id.Name == "uint8") {
+		if id, ok := e.Elt.(*ast.Ident); ok && e.Len == nil && (id.Name == "byte" || id.Name == "uint8") {
 			return &crd.Schema{Type: "string", Format: "byte"}
 		}
 		return &crd.Schema{Type: "array", Items: r.expr(t, e.Elt)}
@@ -165,33 +166,39 @@ func (r *reader) fields(t *typeDecl, st *ast.StructType, s *crd.Schema) {
 	for _, f := range st.Fields.List {
 		after := last
 		last = f.End()
-		name, omits, inline := jsonTag(f)
+		tag := jsonTag(f)
+		name, omits, inline := jsonName(f, tag)
 		at := f.Pos()
 		if f.Doc != nil {
 			at = f.Doc.Pos()
 		}
 		c := r.comments(t.file, f.Doc, after, at)
 		switch {
-		case name == "-":
+		case tag == "-":
 			continue
 		case inline && len(r.open) == 1 && isSelector(f.Type, "TypeMeta"):
 			continue // of the whole object
 		case inline:
 			embedded = append(embedded, f)
 			continue
-		case name == "" && (len(f.Names) == 0 || !f.Names[0].IsExported()):
-			continue
-		case name == "":
-			name = f.Names[0].Name
-		}
-		if len(r.open) == 1 && name == "metadata" {
+		case len(r.open) == 1 && name == "metadata":
 			continue // of the whole object
+		case len(f.Names) == 0:
+			r.member(t, f, &c, s, name, omits)
 		}
-		r.member(t, f, &c, s, name, omits)
+		for _, id := range f.Names {
+			if id.IsExported() {
+				r.member(t, f, &c, s, cmp.Or(name, id.Name), omits)
+			}
+		}
 	}
 	own := maps.Clone(s.Properties)
 	for _, f := range embedded {
+		known := len(r.errs)
 		inner := r.expr(t, f.Type)
+		if (inner.Type != "object" || inner.AdditionalProperties != nil) && len(r.errs) == known {
+			r.fail(f, errors.New("only a struct without methods for JSON can be inline: give this field a name, also in its json tag"))
+		}
 		for n, p := range inner.Properties {
 			if own[n] == nil {
 				r.property(f, s, n, p)
@@ -257,13 +264,15 @@ func (r *reader) property(f *ast.Field, s *crd.Schema, name string, p *crd.Schem
 	s.Properties[name] = p
 }
 
-func jsonTag(f *ast.Field) (name string, omits, inline bool) {
-	var tag string
-	if f.Tag != nil {
-		if text, err := strconv.Unquote(f.Tag.Value); err == nil {
-			tag = reflect.StructTag(text).Get("json")
-		}
+func jsonTag(f *ast.Field) string {
+	if f.Tag == nil {
+		return ""
 	}
+	text, _ := strconv.Unquote(f.Tag.Value) // it was parsed
+	return reflect.StructTag(text).Get("json")
+}
+
+func jsonName(f *ast.Field, tag string) (name string, omits, inline bool) {
 	name, options, _ := strings.Cut(tag, ",")
 	for option := range strings.SplitSeq(options, ",") {
 		omits = omits || option == "omitempty" || option == "omitzero"
