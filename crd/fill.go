@@ -7,18 +7,20 @@ import "cmp"
 func (s *Schema) fill(v any) {
 	switch v := v.(type) {
 	case map[string]any:
-		for name, p := range s.Properties {
-			if m, ok := v[name]; p.hasDefault() && (!ok || m == nil && !p.Nullable) {
-				v[name], _ = decode(p.Default) // Validate reports what is no JSON
-			}
-		}
 		for name, m := range v {
 			switch p := cmp.Or(s.Properties[name], s.AdditionalProperties); {
 			case p == nil:
-			case m == nil && !p.Nullable:
-				delete(v, name)
-			default:
+			case m != nil || p.Nullable:
 				p.fill(m)
+			case p.hasDefault():
+				v[name] = p.made()
+			default:
+				delete(v, name)
+			}
+		}
+		for name, p := range s.Properties {
+			if _, ok := v[name]; !ok && p.hasDefault() {
+				v[name] = p.made()
 			}
 		}
 	case []any:
@@ -26,11 +28,17 @@ func (s *Schema) fill(v any) {
 			switch of := s.Items; {
 			case of == nil:
 			case e == nil && !of.Nullable && of.hasDefault():
-				v[i], _ = decode(of.Default)
-				of.fill(v[i])
+				v[i] = of.made()
 			default:
 				of.fill(e)
 			}
 		}
 	}
+}
+
+// made returns the default of s with those of its members.
+func (s *Schema) made() any {
+	v, _ := decode(s.Default) // Validate reports what is no JSON
+	s.fill(v)
+	return v
 }
