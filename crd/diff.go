@@ -371,10 +371,12 @@ func (c *comparison) members(was, is *Schema, path string) {
 	}
 	if was.Items != nil && is.Items != nil {
 		c.schema(was.Items, is.Items, path+"[]")
+		c.elementDefaults(was.Items, is.Items, path+"[]")
 	}
 	switch a, b := was.AdditionalProperties, is.AdditionalProperties; {
 	case a != nil && b != nil:
 		c.schema(a, b, path+"{}")
+		c.elementDefaults(a, b, path+"{}")
 	case a != nil && !is.PreserveUnknownFields:
 		c.breaks(path, "members of any name are no longer kept")
 	case b != nil && was.PreserveUnknownFields:

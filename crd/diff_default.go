@@ -13,22 +13,9 @@ import (
 
 // defaults compares the defaults of a member; was is nil for a new member.
 func (c *comparison) defaults(was, is *Schema, path, name string) {
-	had, has := was != nil && was.hasDefault(), is.hasDefault()
-	if had && has {
-		if b, err := decode(is.Default); err == nil && same(was.Default, b) {
-			return
-		}
-	}
-	message := ""
-	switch {
-	case !had && !has:
+	message, had, has := defaulted(was, is)
+	if message == "" {
 		return
-	case was == nil:
-		message = "added with a default"
-	case has:
-		message = "default is now " + clip.Text(string(is.Default), 80)
-	default:
-		message = "default " + clip.Text(string(was.Default), 80) + " removed"
 	}
 	at, parent := join(path, name), c.around[len(c.around)-1]
 	switch {
@@ -43,6 +30,51 @@ func (c *comparison) defaults(was, is *Schema, path, name string) {
 	case was != nil:
 		c.note(at, "%s", message)
 	}
+}
+
+// elementDefaults compares the defaults of the elements of a list or the values of a map, which
+// servers set for nulls. Without one they drop null from a map, and refuse it in a list.
+func (c *comparison) elementDefaults(was, is *Schema, path string) {
+	parent := c.around[len(c.around)-1]
+	switch message, had, has := defaulted(was, is); {
+	case message == "":
+	case !has && parent.Items != nil && !is.Nullable:
+		c.breaks(path, "%s, and null is refused", message)
+	case has && !had && parent.MaxProperties != nil, had && !has && parent.MinProperties != nil, c.judged(is):
+		c.breaks(path, "%s, and a rule or limit around it may depend on that", message)
+	case has && is.overfilled():
+		c.breaks(path, "%s, and with the defaults of its members a rule or limit of its own may refuse it", message)
+	default:
+		c.note(path, "%s", message)
+	}
+}
+
+// judged reports whether rules may read an element, or restrictions or a set around it judge it.
+func (c *comparison) judged(s *Schema) bool {
+	return c.ruled(s) || slices.ContainsFunc(c.around, func(a *Schema) bool {
+		return a.ListType == "set" || len(a.Enum) > 0 || combinations(a) != "null"
+	})
+}
+
+// defaulted returns how a default changed, which of the schemas have one, and nothing if they have
+// the same; was is nil for a new member.
+func defaulted(was, is *Schema) (message string, had, has bool) {
+	had, has = was != nil && was.hasDefault(), is.hasDefault()
+	if had && has {
+		if b, err := decode(is.Default); err == nil && same(was.Default, b) {
+			return "", had, has
+		}
+	}
+	switch {
+	case !had && !has:
+	case was == nil:
+		message = "added with a default"
+	case has:
+		message = "default is now " + clip.Text(string(is.Default), 80)
+	default:
+		message = "default " + clip.Text(string(was.Default), 80) + " removed"
+	}
+	return message, had, has
 }
 
 // overfilled reports whether the defaults of its members may make the default of s no value of s. A

@@ -2,6 +2,7 @@ package crd
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -106,6 +107,40 @@ func TestDiffOfDefaultsWithinOthers(t *testing.T) {
 		c.schema(schema("TCP"), schema("UDP"), "ports")
 		if len(c.changes) != 1 || c.changes[0].Breaking != (keys != `"port"`) {
 			t.Errorf("keys %s: %v", keys, c.changes)
+		}
+	}
+}
+
+// Servers set the default of elements and of values of maps for nulls.
+func TestDiffOfDefaultsOfElements(t *testing.T) {
+	const (
+		plain   = `{"type":"string"}`
+		one     = `{"type":"string","default":"x"}`
+		two     = `{"type":"string","default":"y"}`
+		depends = ", and a rule or limit around it may depend on that (breaking)"
+	)
+	for _, tt := range []struct{ name, around, was, is, list, values string }{
+		{"same", ``, one, one, "", ""},
+		{"added", ``, plain, one, `default is now "x"`, `default is now "x"`},
+		{"changed", ``, one, two, `default is now "y"`, `default is now "y"`},
+		{"removed", ``, one, plain, `default "x" removed, and null is refused (breaking)`, `default "x" removed`},
+		{"added, limited", `,"maxProperties":1`, plain, one, `default is now "x"` + depends, `default is now "x"` + depends},
+		{"removed, limited", `,"minProperties":1`, one, plain, `default "x" removed, and null is refused (breaking)`, `default "x" removed` + depends},
+		{"changed, with a rule", `,"x-kubernetes-validations":[{"rule":"self.size() < 2"}]`, one, two, `default is now "y"` + depends, `default is now "y"` + depends},
+		{"changed, in an enum", `,"enum":[["x"],{"a":"x"}]`, one, two, `default is now "y"` + depends, `default is now "y"` + depends},
+	} {
+		for kind, want := range map[string]string{
+			`{"type":"array"` + tt.around + `,"items":`:                 tt.list,
+			`{"type":"object"` + tt.around + `,"additionalProperties":`: tt.values,
+		} {
+			changes, _ := breaking(t, kind+tt.was+"}", kind+tt.is+"}")
+			got := ""
+			for _, change := range changes {
+				_, got, _ = strings.Cut(change.String(), ": ")
+			}
+			if got != want {
+				t.Errorf("%s: %s\n got %s\nwant %s", tt.name, kind, got, want)
+			}
 		}
 	}
 }
