@@ -2,6 +2,7 @@ package crd
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -67,6 +68,25 @@ func TestDiffOfLimitsThatDoNotHoldForIntegers(t *testing.T) {
 			if diff := cmp.Diff(tt.want, changes[0].String()); diff != "" {
 				t.Errorf("%s %s (-want +got):\n%s", kind, tt.is, diff)
 			}
+		}
+	}
+}
+
+// TestPatternsAndEnumsAreReadOnce: and not again for each value of a list.
+func TestPatternsAndEnumsAreReadOnce(t *testing.T) {
+	const n = 1000
+	list := []byte("[" + strings.Repeat(`"b",`, n-1) + `"b"]`)
+	of := func(element string) float64 {
+		s := parsed(t, `{"type":"array","items":{"type":"string",`+element+`}}`)
+		if wrong := faults(s, list); len(wrong) > 0 {
+			t.Fatal(wrong)
+		}
+		return testing.AllocsPerRun(3, func() { faults(s, list) })
+	}
+	plain := of(`"maxLength":1`)
+	for _, element := range []string{`"pattern":"^[a-z]$"`, `"enum":["a","b"]`, `"anyOf":[{"pattern":"^[a-z]$","enum":["b"]}]`} {
+		if got := of(element) - plain; got > 4*n {
+			t.Errorf("%s: %.0f allocations more than %.0f", element, got, plain)
 		}
 	}
 }

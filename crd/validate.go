@@ -44,9 +44,7 @@ func faults(s *Schema, b []byte) []Fault {
 
 // faults returns how a value does not fit s as it is.
 func (s *Schema) faults(v any) []Fault {
-	var c validator
-	c.value(s, v, "")
-	return c.faults
+	return validator{patterns: map[string]*regexp.Regexp{}, enums: map[*Schema][]any{}}.of(s, v)
 }
 
 func decode(b []byte) (v any, err error) {
@@ -56,7 +54,41 @@ func decode(b []byte) (v any, err error) {
 	return v, err
 }
 
-type validator struct{ faults []Fault }
+type validator struct {
+	faults   []Fault
+	patterns map[string]*regexp.Regexp // those that were compiled; nil for one that is none
+	enums    map[*Schema][]any         // the values that were decoded
+}
+
+// of returns the faults of another value, with what c knows of schemas.
+func (c validator) of(s *Schema, v any) []Fault {
+	c.faults = nil
+	c.value(s, v, "")
+	return c.faults
+}
+
+func (c *validator) pattern(text string) *regexp.Regexp {
+	re, ok := c.patterns[text]
+	if !ok {
+		re, _ = regexp.Compile(text) // Validate reports an error
+		c.patterns[text] = re
+	}
+	return re
+}
+
+// enum reports whether v is one of the values of the enum of s, if it has one.
+func (c *validator) enum(s *Schema, v any) bool {
+	values, ok := c.enums[s]
+	if !ok && len(s.Enum) > 0 {
+		for _, e := range s.Enum {
+			if want, err := decode(e); err == nil {
+				values = append(values, want)
+			}
+		}
+		c.enums[s] = values
+	}
+	return len(s.Enum) == 0 || slices.ContainsFunc(values, func(want any) bool { return equal(want, v) })
+}
 
 func (c *validator) add(path, format string, args ...any) {
 	c.faults = append(c.faults, Fault{Path: path, Message: fmt.Sprintf(format, args...)})
@@ -75,7 +107,7 @@ func (c *validator) value(s *Schema, v any, path string) {
 	if !c.typed(s, v, path) {
 		return
 	}
-	if len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, func(e json.RawMessage) bool { return same(e, v) }) {
+	if !c.enum(s, v) {
 		c.add(path, "not one of the values of the enum")
 	}
 	switch v := v.(type) {
@@ -127,7 +159,7 @@ func (c *validator) text(s *Schema, v, path string) {
 	n := int64(utf8.RuneCountInString(v))
 	c.size(n, s.MinLength, s.MaxLength, "characters", path)
 	if s.Pattern != "" {
-		if re, err := regexp.Compile(s.Pattern); err == nil && !re.MatchString(v) {
+		if re := c.pattern(s.Pattern); re != nil && !re.MatchString(v) {
 			c.add(path, "does not match the pattern %s", s.Pattern)
 		}
 	}
@@ -307,7 +339,7 @@ func (c *validator) object(s *Schema, m map[string]any, path string) {
 // combined checks anyOf, oneOf, allOf and not, whose schemas have no type of their own.
 func (c *validator) combined(s *Schema, v any, path string) {
 	fits := func(sub *Schema) bool {
-		return !slices.ContainsFunc(sub.faults(v), func(f Fault) bool { return !f.Pruned })
+		return !slices.ContainsFunc(c.of(sub, v), func(f Fault) bool { return !f.Pruned })
 	}
 	if len(s.AnyOf) > 0 && !slices.ContainsFunc(s.AnyOf, fits) {
 		c.add(path, "fits none of anyOf")
