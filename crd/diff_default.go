@@ -84,7 +84,9 @@ func (s *Schema) overfilled() bool {
 	if err != nil {
 		return false
 	}
-	s.fill(v)
+	if !s.fill(v) {
+		return true
+	}
 	text, _ := json.Marshal(s)
 	return !same(s.Default, v) && (len(s.faults(v)) > 0 || strings.Contains(string(text), "x-kubernetes-validations"))
 }

@@ -2,25 +2,46 @@ package crd
 
 import "cmp"
 
+// maxFilled limits the values that one default makes: defaults of nested lists multiply them.
+const maxFilled = 10_000
+
 // fill does to v what a server does before it validates an object: it sets the defaults that v
-// lacks, also in defaults, and drops nulls that are no values.
-func (s *Schema) fill(v any) {
+// lacks, also in defaults, and drops nulls that are no values. It reports whether no default makes
+// more than maxFilled values; v is incomplete if one does.
+func (s *Schema) fill(v any) bool {
+	var f filler
+	f.value(s, v)
+	return f.made <= maxFilled
+}
+
+type filler struct {
+	within int // defaults around
+	made   int // values of the outermost of them, or of the last one
+}
+
+func (f *filler) value(s *Schema, v any) {
+	if f.within > 0 {
+		f.made++
+	}
+	if f.made > maxFilled {
+		return
+	}
 	switch v := v.(type) {
 	case map[string]any:
 		for name, m := range v {
 			switch p := cmp.Or(s.Properties[name], s.AdditionalProperties); {
 			case p == nil:
 			case m != nil || p.Nullable:
-				p.fill(m)
+				f.value(p, m)
 			case p.hasDefault():
-				v[name] = p.made()
+				v[name] = f.byDefault(p)
 			default:
 				delete(v, name)
 			}
 		}
 		for name, p := range s.Properties {
 			if _, ok := v[name]; !ok && p.hasDefault() {
-				v[name] = p.made()
+				v[name] = f.byDefault(p)
 			}
 		}
 	case []any:
@@ -28,17 +49,25 @@ func (s *Schema) fill(v any) {
 			switch of := s.Items; {
 			case of == nil:
 			case e == nil && !of.Nullable && of.hasDefault():
-				v[i] = of.made()
+				v[i] = f.byDefault(of)
 			default:
-				of.fill(e)
+				f.value(of, e)
 			}
 		}
 	}
 }
 
-// made returns the default of s with those of its members.
-func (s *Schema) made() any {
+// byDefault returns the default of s with those of its members.
+func (f *filler) byDefault(s *Schema) any {
+	if f.made > maxFilled {
+		return nil
+	}
+	if f.within == 0 {
+		f.made = 0
+	}
+	f.within++
+	defer func() { f.within-- }()
 	v, _ := decode(s.Default) // Validate reports what is no JSON
-	s.fill(v)
+	f.value(s, v)
 	return v
 }

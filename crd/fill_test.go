@@ -1,6 +1,10 @@
 package crd
 
 import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -66,5 +70,32 @@ func TestDefaultsThatOthersComplete(t *testing.T) {
 		if changes, breaks := breaking(t, in(old), in(next)); breaks != (tt.limit != "") {
 			t.Errorf("%s: %v", tt.name, changes)
 		}
+	}
+}
+
+// TestDefaultsOfNestedListsAreLimited: each list doubles the values, which a server would set.
+func TestDefaultsOfNestedListsAreLimited(t *testing.T) {
+	nested := func(n int) *Schema {
+		s := &Schema{Type: "object"}
+		for range n {
+			s = &Schema{Type: "object", Properties: map[string]*Schema{"l": {Type: "array", Default: json.RawMessage(`[{},{}]`), Items: s}}}
+		}
+		return s
+	}
+	want := fmt.Sprintf("makes more than %d values", maxFilled)
+	for n, large := range map[int]bool{2: false, 10: false, 40: true} {
+		v := NewVersion("v1", &Schema{Type: "object", Properties: map[string]*Schema{"spec": nested(n)}}, VersionOptions{})
+		v.Storage = true
+		refused := slices.ContainsFunc(flat(New(widgets, Options{}, v).Validate()), func(e string) bool { return strings.HasSuffix(e, want) })
+		wrong := faults(nested(n), []byte(`{}`))
+		if refused != large || (len(wrong) == 1 && wrong[0].Message == "a default "+want) != large {
+			t.Errorf("%d lists: refused %v, faults %v: want too many %v", n, refused, wrong, large)
+		}
+	}
+	// What an object has itself, and one default after another, may be more.
+	text := "[" + strings.Repeat(`{},`, maxFilled) + `{}]`
+	s := parsed(t, `{"type":"array","items":{"type":"object","properties":{"a":{"type":"string","default":"x"}}}}`)
+	if wrong := faults(s, []byte(text)); len(wrong) > 0 {
+		t.Error(wrong)
 	}
 }

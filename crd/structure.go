@@ -344,7 +344,10 @@ func (c *structure) values(s *Schema, fail func(string, ...any)) {
 	}
 	what, wrong := "the default", s.faults(v)
 	if len(wrong) == 0 { // a server checks only that
-		s.fill(v)
+		if !s.fill(v) {
+			fail("the default, with those of its members, makes more than %d values", maxFilled)
+			return
+		}
 		what, wrong = "the default, with those of its members,", s.faults(v)
 	}
 	for _, f := range wrong {

@@ -38,7 +38,9 @@ func faults(s *Schema, b []byte) []Fault {
 	if err != nil {
 		return []Fault{{Message: "it is not JSON"}}
 	}
-	s.fill(v)
+	if !s.fill(v) {
+		return []Fault{{Message: fmt.Sprintf("a default makes more than %d values", maxFilled)}}
+	}
 	return s.faults(v)
 }
 
