@@ -65,9 +65,9 @@ func (f *filler) byDefault(s *Schema) any {
 	if f.within == 0 {
 		f.made = 0
 	}
-	f.within++
-	defer func() { f.within-- }()
 	v, _ := decode(s.Default) // Validate reports what is no JSON
+	f.within++
 	f.value(s, v)
+	f.within--
 	return v
 }

@@ -69,15 +69,6 @@ func (c validator) of(s *Schema, v any) []Fault {
 	return c.faults
 }
 
-func (c *validator) pattern(text string) *regexp.Regexp {
-	re, ok := c.patterns[text]
-	if !ok {
-		re, _ = regexp.Compile(text) // Validate reports an error
-		c.patterns[text] = re
-	}
-	return re
-}
-
 // enum reports whether v is one of the values of the enum of s, if it has one.
 func (c *validator) enum(s *Schema, v any) bool {
 	values, ok := c.enums[s]
@@ -161,7 +152,12 @@ func (c *validator) text(s *Schema, v, path string) {
 	n := int64(utf8.RuneCountInString(v))
 	c.size(n, s.MinLength, s.MaxLength, "characters", path)
 	if s.Pattern != "" {
-		if re := c.pattern(s.Pattern); re != nil && !re.MatchString(v) {
+		re, ok := c.patterns[s.Pattern]
+		if !ok {
+			re, _ = regexp.Compile(s.Pattern) // Validate reports an error
+			c.patterns[s.Pattern] = re
+		}
+		if re != nil && !re.MatchString(v) {
 			c.add(path, "does not match the pattern %s", s.Pattern)
 		}
 	}

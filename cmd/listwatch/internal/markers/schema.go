@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -166,15 +165,14 @@ func (r *reader) fields(t *typeDecl, st *ast.StructType, s *crd.Schema) {
 	for _, f := range st.Fields.List {
 		after := last
 		last = f.End()
-		tag := jsonTag(f)
-		name, omits, inline := jsonName(f, tag)
+		name, omits, inline, none := jsonTag(f)
 		at := f.Pos()
 		if f.Doc != nil {
 			at = f.Doc.Pos()
 		}
 		c := r.comments(t.file, f.Doc, after, at)
 		switch {
-		case tag == "-":
+		case none:
 			continue
 		case inline && len(r.open) == 1 && isSelector(f.Type, "TypeMeta"):
 			continue // of the whole object
@@ -192,7 +190,10 @@ func (r *reader) fields(t *typeDecl, st *ast.StructType, s *crd.Schema) {
 			}
 		}
 	}
-	own := maps.Clone(s.Properties)
+	own := map[string]bool{}
+	for n := range s.Properties {
+		own[n] = true
+	}
 	for _, f := range embedded {
 		known := len(r.errs)
 		inner := r.expr(t, f.Type)
@@ -200,12 +201,12 @@ func (r *reader) fields(t *typeDecl, st *ast.StructType, s *crd.Schema) {
 			r.fail(f, errors.New("only a struct without methods for JSON can be inline: give this field a name, also in its json tag"))
 		}
 		for n, p := range inner.Properties {
-			if own[n] == nil {
+			if !own[n] {
 				r.property(f, s, n, p)
 			}
 		}
 		for _, n := range inner.Required {
-			if own[n] == nil {
+			if !own[n] {
 				s.Required = append(s.Required, n)
 			}
 		}
@@ -264,21 +265,19 @@ func (r *reader) property(f *ast.Field, s *crd.Schema, name string, p *crd.Schem
 	s.Properties[name] = p
 }
 
-func jsonTag(f *ast.Field) string {
-	if f.Tag == nil {
-		return ""
+func jsonTag(f *ast.Field) (name string, omits, inline, none bool) {
+	var tag string
+	if f.Tag != nil {
+		if text, err := strconv.Unquote(f.Tag.Value); err == nil {
+			tag = reflect.StructTag(text).Get("json")
+		}
 	}
-	text, _ := strconv.Unquote(f.Tag.Value) // it was parsed
-	return reflect.StructTag(text).Get("json")
-}
-
-func jsonName(f *ast.Field, tag string) (name string, omits, inline bool) {
 	name, options, _ := strings.Cut(tag, ",")
 	for option := range strings.SplitSeq(options, ",") {
 		omits = omits || option == "omitempty" || option == "omitzero"
 		inline = inline || option == "inline"
 	}
-	return name, omits, inline || len(f.Names) == 0 && name == ""
+	return name, omits, inline || len(f.Names) == 0 && name == "", tag == "-"
 }
 
 // apply adds what markers say to a schema.
