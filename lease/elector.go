@@ -81,8 +81,9 @@ func (e *Elector) SetLogger(l *slog.Logger) {
 // that. If lead panics, the Lease is not released but expires.
 //
 // Run returns the result of lead. If the leadership was lost first, it returns [ErrLost] with the
-// reason, joined with the error of lead if that differs. If this replica never led, Run returns
-// the cause of ctx. Run retries when the server cannot be reached; see [Options.Trace].
+// reason, joined with the error of lead unless that says only that its context has ended. If this
+// replica never led, Run returns the cause of ctx. Run retries when the server cannot be reached;
+// see [Options.Trace].
 //
 // If the Lease does not exist, Run creates it, but takes it only after Duration, or after the
 // duration in the Lease that it last saw, if that is longer: the Lease may have been deleted while
@@ -137,7 +138,7 @@ func (e *Elector) serve(ctx context.Context, h *hold, lead func(context.Context,
 	switch {
 	case lost == nil:
 		return err
-	case err == nil || errors.Is(err, ErrLost) || errors.Is(err, context.Canceled):
+	case err == nil || wait.Ended(working, err):
 		return fmt.Errorf("lease %s: %w", e.key, lost)
 	}
 	return fmt.Errorf("lease %s: %w; the work ended with: %w", e.key, lost, err)

@@ -188,6 +188,11 @@ func TestRunReturnsWhatTheWorkDid(t *testing.T) {
 		{"lost", func(ctx context.Context, s *stage) error { lose(ctx, s); return nil }, []error{lease.ErrLost}, nil},
 		{"lost, said by the context", func(ctx context.Context, s *stage) error { lose(ctx, s); return ctx.Err() }, []error{lease.ErrLost}, []error{context.Canceled}},
 		{"lost, and an error", func(ctx context.Context, s *stage) error { lose(ctx, s); return oops }, []error{lease.ErrLost, oops}, nil},
+		{"lost, and an error with the context's", func(ctx context.Context, s *stage) error { lose(ctx, s); return errors.Join(ctx.Err(), oops) }, []error{lease.ErrLost, oops}, nil},
+		{"lost, and an error with the cause", func(ctx context.Context, s *stage) error {
+			lose(ctx, s)
+			return fmt.Errorf("%w; flush: %w", context.Cause(ctx), oops)
+		}, []error{lease.ErrLost, oops}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			play(t, func(t *testing.T, s *stage) {
