@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/internal/wait"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -104,8 +105,9 @@ func (r *Ring) setOverrun(o *overrun) {
 // ring again as a new member.
 //
 // When ctx is done, Run calls apply with the empty Share, releases the slots, which takes
-// RenewDeadline at most, and returns the cause of ctx. An error of apply ends Run too; the
-// slots are then not released but expire.
+// RenewDeadline at most, and returns the cause of ctx. An error of apply, unless it says only that
+// the ctx of apply has ended, ends Run too and is returned, with ErrLost if the slots were lost;
+// they are then not released but expire.
 //
 // If the table does not exist, Run waits before it creates it: for the longest Duration of
 // the known members, unless Options.TakeMissing is set.
@@ -126,14 +128,16 @@ func (r *Ring) Run(ctx context.Context, apply func(ctx context.Context, s Share)
 		r.running = false
 	}()
 	for {
-		err := r.member(apply).run(ctx)
-		if ctx.Err() != nil && (err == nil || errors.Is(err, ErrLost)) {
+		lost, err := r.member(apply).run(ctx)
+		switch {
+		case lost != nil && err != nil:
+			return fmt.Errorf("ring %s: %w; the work ended with: %w", r.key, lost, err)
+		case err != nil:
+			return fmt.Errorf("ring %s: %w", r.key, err)
+		case ctx.Err() != nil:
 			return fmt.Errorf("ring %s: %w", r.key, context.Cause(ctx))
 		}
-		if !errors.Is(err, ErrLost) {
-			return fmt.Errorf("ring %s: %w", r.key, err)
-		}
-		r.log.Warn("the slots are lost; joining again", "ring", r.key.String(), "err", err)
+		r.log.Warn("the slots are lost; joining again", "ring", r.key.String(), "err", lost)
 	}
 }
 
@@ -165,28 +169,31 @@ func (r *Ring) member(apply func(context.Context, Share) error) *ringMember {
 	return &ringMember{Ring: r, apply: apply, wire: newRingWire(r, name), name: name}
 }
 
-// run returns ErrLost if the slots were lost, nil if they were released because ctx was done,
-// or an error of apply.
-func (m *ringMember) run(ctx context.Context) (err error) {
+// run returns ErrLost if the slots were lost, and the first error of apply that does not only say
+// that its ctx has ended. Without either, the slots were released because ctx was done.
+func (m *ringMember) run(ctx context.Context) (lost, failed error) {
 	defer m.wire.close()
 	owning, lose := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer lose(nil)
 	defer func() {
-		lose(err)
+		why := cmp.Or(failed, lost)
+		lose(why)
 		if m.result == nil && m.applied == (Share{}) {
 			return
 		}
-		m.setOverrun(&overrun{m.valid.Add(m.options.Duration - m.options.RenewDeadline), cmp.Or(err, ErrLost)})
+		m.setOverrun(&overrun{m.valid.Add(m.options.Duration - m.options.RenewDeadline), cmp.Or(why, ErrLost)})
 		defer m.setOverrun(nil)
 		if m.result != nil {
-			<-m.result
+			if err := <-m.result; !wait.Ended(owning, err) {
+				failed = err // there was none
+			}
 		}
 		if m.applied == (Share{}) {
 			return
 		}
 		m.begin(owning, Share{})
-		if last := <-m.result; err == nil {
-			err = last
+		if err := <-m.result; failed == nil && !wait.Ended(owning, err) {
+			failed = err
 		}
 	}()
 	next := time.NewTimer(0)
@@ -203,16 +210,16 @@ func (m *ringMember) run(ctx context.Context) (err error) {
 			leave, until = nil, time.After(m.options.RenewDeadline)
 			next.Reset(0)
 		case <-until:
-			return nil
+			return nil, nil
 		case <-expired:
 			if time.Now().Before(m.valid) {
 				continue
 			}
-			return fmt.Errorf("%w: not renewed for %v", ErrLost, m.options.RenewDeadline)
+			return fmt.Errorf("%w: not renewed for %v", ErrLost, m.options.RenewDeadline), nil
 		case err := <-m.result:
 			m.result = nil
 			if err != nil {
-				return err
+				return nil, err
 			}
 			next.Reset(0) // release the slots on which work has ended
 		case <-next.C:
@@ -220,9 +227,9 @@ func (m *ringMember) run(ctx context.Context) (err error) {
 			pause := m.options.RetryPeriod
 			switch {
 			case errors.Is(err, ErrLost):
-				return err
+				return err, nil
 			case errors.Is(err, errLeft):
-				return nil
+				return nil, nil
 			case errors.Is(err, errOutrun): // at random, so that members do not meet again
 				pause = time.Duration(m.report.dice() * float64(pause))
 			case err != nil:
