@@ -58,8 +58,8 @@ func parse(b []byte, version string) (answer, error) {
 		return answer{}, errors.New("it printed clientCertificateData without clientKeyData")
 	case s.Cert == "" && s.Key != "":
 		return answer{}, errors.New("it printed clientKeyData without clientCertificateData")
-	case strings.ContainsFunc(s.Token, isControl):
-		return answer{}, errors.New("the token it printed holds a line break or another control character")
+	case strings.ContainsFunc(s.Token, isRefused):
+		return answer{}, errors.New("the token it printed holds a line break or another character that is not printable ASCII")
 	}
 	a := answer{credential: &client.Credential{Token: p.Status.Token}}
 	if s := p.Status.Expires; s != nil {
@@ -96,7 +96,9 @@ func asJSON(b []byte) []byte {
 	return b
 }
 
-func isControl(r rune) bool { return r < ' ' || r == 0x7f }
+// isRefused reports whether the client refuses a token with r, and would do so for ever: the
+// command runs again only when its credential expires, or the server rejects it.
+func isRefused(r rune) bool { return r < ' ' || r > '~' }
 
 // known returns version if it is a known one, and a fixed text otherwise: the command may
 // print anything there.

@@ -130,8 +130,10 @@ func TestParseErrorsSayWhatAndQuoteNothing(t *testing.T) {
 		"key not PEM":                {credentialOf(t, "clientCertificateData", cert, "clientKeyData", secret), "the clientKeyData it printed is not PEM"},
 		"PEM of something":           {credentialOf(t, "clientCertificateData", strings.ReplaceAll(cert, "CERTIFICATE", secret), "clientKeyData", key), "the clientCertificateData and clientKeyData it printed are not a certificate and its key"},
 		"key of another":             {credentialOf(t, "clientCertificateData", cert, "clientKeyData", other), "the clientCertificateData and clientKeyData it printed do not belong together"},
-		"line break in the token":    {credentialOf(t, "token", secret+"\n"), "the token it printed holds a line break or another control character"},
-		"control chars in the token": {credentialOf(t, "token", secret+"\x00"), "the token it printed holds a line break or another control character"},
+		"line break in the token":    {credentialOf(t, "token", secret+"\n"), "the token it printed holds a line break or another character that is not printable ASCII"},
+		"control chars in the token": {credentialOf(t, "token", secret+"\x00"), "the token it printed holds a line break or another character that is not printable ASCII"},
+		"DEL in the token":           {credentialOf(t, "token", secret+"\x7f"), "the token it printed holds a line break or another character that is not printable ASCII"},
+		"not ASCII in the token":     {credentialOf(t, "token", secret+"€"), "the token it printed holds a line break or another character that is not printable ASCII"},
 		"end is no time":             {credentialOf(t, "token", "T", "expirationTimestamp", secret), "the expirationTimestamp it printed is not a time such as 2026-01-02T15:04:05Z"},
 		"end is a number":            {strings.Replace(credentialOf(t, "token", "T", "expirationTimestamp", "X"), `"X"`, "12", 1), "what it printed is not an ExecCredential: decode status.expirationTimestamp: number into string"},
 	} {
