@@ -20,6 +20,9 @@ type pools struct {
 }
 
 func (c Config) pools(base *url.URL, id *identity) *pools {
+	if id.roots != nil { // a proxy is trusted by the same content of the file as the server
+		c.TLS.CAData = id.roots.pem
+	}
 	p := &pools{
 		id:    id,
 		unary: &http.Client{Transport: c.wrapped(base, id.tls(c.TLS)), CheckRedirect: redirect.Check},

@@ -95,12 +95,7 @@ func (p *proxied) handshake(ctx context.Context, conn net.Conn, address string) 
 	if err != nil {
 		roots = x509.NewCertPool()
 	}
-	ca, err := dataOrFile(p.config.TLS.CAData, p.config.TLS.CAFile, "certificate authority")
-	if err != nil {
-		conn.Close()
-		return nil, err
-	}
-	roots.AppendCertsFromPEM(ca)
+	roots.AppendCertsFromPEM(p.config.TLS.CAData)
 	ctx, cancel := context.WithTimeout(ctx, p.TLSHandshakeTimeout)
 	defer cancel()
 	tc := tls.Client(conn, &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host, RootCAs: roots, InsecureSkipVerify: p.config.TLS.Insecure})
