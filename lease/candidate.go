@@ -38,10 +38,9 @@ type past struct {
 	seen object
 	most int // highest number of transitions seen
 
-	// The Lease of a server that was restored to an earlier state: the leader of the lost
-	// history may not have noticed, for the duration of its record.
-	restored string // mark of the Lease; "" = there was no restore
-	lost     int    // that duration, in seconds
+	// Until then, the leader of a history that the server lost, when it was restored to an earlier
+	// state, may not have noticed. Neither another restore nor a deletion makes that earlier.
+	doubted time.Time
 }
 
 // run returns when this replica holds the Lease, ctx is done, or no retry can succeed.
@@ -162,7 +161,10 @@ func (c *candidate) observe(o object) {
 // observe stores the Lease as read or written.
 func (e *Elector) observe(o object) {
 	if e.seen.revision.Newer(o.revision) {
-		e.restored, e.lost = o.mark, e.seen.record.Seconds
+		until := time.Now().Add(max(e.options.Duration, seconds(e.seen.record.Seconds)))
+		if until.After(e.doubted) {
+			e.doubted = until
+		}
 	}
 	e.met, e.seen, e.most = true, o, max(e.most, o.record.Transitions)
 	e.see(o.record.Holder)
@@ -171,14 +173,11 @@ func (e *Elector) observe(o object) {
 // untilFree returns how long the Lease may still have a leader. A duration shorter than our
 // own is not used: somebody may have edited it.
 func (c *candidate) untilFree() time.Duration {
-	d := max(c.e.options.Duration, seconds(c.seen.record.Seconds))
-	switch {
-	case c.seen.mark == c.restored:
-		d = max(d, seconds(c.lost))
-	case c.seen.record.released():
-		return 0
+	doubted := time.Until(c.doubted)
+	if c.seen.record.released() {
+		return doubted
 	}
-	return d - time.Since(c.since)
+	return max(doubted, max(c.e.options.Duration, seconds(c.seen.record.Seconds))-time.Since(c.since))
 }
 
 // seconds returns n seconds: 0 if n is negative, at most the longest Duration.

@@ -41,7 +41,9 @@ func (m *ringMember) compare(t ringTable) {
 	for _, s := range m.seen {
 		lasts = max(lasts, s.lasts)
 	}
-	m.doubted = time.Now().Add(lasts)
+	if until := time.Now().Add(lasts); until.After(m.doubted) {
+		m.doubted = until
+	}
 	m.log.Warn(why+": waiting before slots are claimed", "ring", m.key.String(), "until", m.doubted)
 }
 
