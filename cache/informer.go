@@ -37,11 +37,11 @@ type Options[T kube.Object] struct {
 	// own. It is for clients that may not watch all namespaces. Duplicates are ignored.
 	Namespaces []string
 
-	// Transform changes an object before it is stored. It must not change the name,
-	// namespace, UID or resourceVersion, and must be idempotent: objects of a snapshot
-	// are transformed again when they are loaded. An object for which it fails or returns
-	// nil, or whose name it changes, is left out like one that cannot be decoded. It is called
-	// by one goroutine at a time.
+	// Transform changes an object before it is stored. It must not change the name, namespace,
+	// UID or resourceVersion, and must be idempotent: objects of a snapshot are transformed again
+	// when they are loaded. An object for which it fails or returns nil, or whose name it changes,
+	// is left out like one that cannot be decoded. It is called by one goroutine at a time. What
+	// it drops may stay in memory with the strings that it keeps, unless it uses strings.Clone.
 	Transform func(T) (T, error)
 
 	// Snapshot, if it has a path, keeps the store on disk for the next start. The informer

@@ -20,12 +20,13 @@ import (
 // the differences, including deletions. Handlers and loops over Changes must be added before
 // Run to get what changed while no process ran: later ones begin with the current state.
 //
-// No object disappears unnoticed: each object that was delivered
-// is delivered again by the next process, as existing or as deleted. For that, a snapshot
-// holds only events that all handlers have handled, and a journal beside it notes the objects
-// that were delivered for the first time since. There are two exceptions: an object that could
-// not be written to the journal, which is reported to Options.OnError, and a crash of the
-// machine, which may lose the journal.
+// No object disappears unnoticed: each object that was delivered is delivered again by the next
+// process, as existing or as deleted. For that, a snapshot holds only events that all handlers
+// have handled, and a journal beside it notes the objects that were delivered for the first time
+// since. There are three exceptions: an object that could not be written to the journal, which is
+// reported to Options.OnError; a crash of the machine, which may lose the journal; and an object
+// for whose saved state Transform fails, as that of a new release may: until Transform succeeds
+// for a state from the server, it is left out, and its deletion is not delivered.
 //
 // Changes may be delivered twice: after a crash of the process, or a stop during a list, those
 // since the last snapshot; and the deletions that a loop over Changes had not acknowledged,

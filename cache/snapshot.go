@@ -34,12 +34,11 @@ var (
 // Aside, the path to which LoadFile moved the file. Its text contains no part of an object.
 type SnapshotError = persist.Error
 
-// Resume is where a watch resumes after a snapshot: pass Revision and Seen to
-// watch.Options. Revision is that of the snapshot. It is empty if the latest state of
-// some object could not be decoded when the snapshot was saved: a watch without a
-// revision lists, which reads the object again and yields the differences. Seen is the
-// latest revision in the snapshot: a server that is behind it was restored to an earlier
-// state.
+// Resume is where a watch resumes after a snapshot: pass Revision and Seen to watch.Options.
+// Revision is that of the snapshot. It is empty if the latest state of some object could not be
+// decoded when the snapshot was saved: a watch without a revision lists, which reads the object
+// again and yields the differences. Seen is the latest revision in the snapshot: a server that is
+// behind it was restored to an earlier state.
 type Resume = persist.Resume
 
 // Save writes the current state of the store and its revision to w. Readers and Apply are

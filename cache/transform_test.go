@@ -19,12 +19,12 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// TestTransformThatFailsOfASnapshot: the object is left out, as one of a watch is, and the
-// deletions of the meantime are reported all the same.
+// TestTransformThatFailsOfASnapshot: the object is left out, as one of a watch is, and so is its
+// deletion. The deletions of the meantime are reported all the same.
 func TestTransformThatFailsOfASnapshot(t *testing.T) {
 	dir := t.TempDir()
 	inWorld(t, func(t *testing.T, w *world) {
-		for _, name := range []string{"bad", "gone", "kept"} {
+		for _, name := range []string{"bad", "gone", "kept", "lost"} {
 			w.put("a", name, "1")
 		}
 		var failing atomic.Bool
@@ -34,7 +34,7 @@ func TestTransformThatFailsOfASnapshot(t *testing.T) {
 			i := cache.New(w.maps, options{
 				Snapshot: cache.Snapshot{Path: filepath.Join(dir, "maps"), Cluster: "c1"},
 				Transform: func(o kube.Partial) (kube.Partial, error) {
-					if failing.Load() && o.Name == "bad" {
+					if failing.Load() && (o.Name == "bad" || o.Name == "lost") {
 						return o, errors.New("not this one")
 					}
 					return o, nil
@@ -54,11 +54,16 @@ func TestTransformThatFailsOfASnapshot(t *testing.T) {
 		if diff := cmp.Diff([]string{"ADDED a/gone", "ADDED a/kept", "DELETED a/gone"}, got); diff != "" {
 			t.Errorf("handlers (-want +got):\n%s", diff)
 		}
-		if len(errs) != 1 || !strings.Contains(errs[0], "not this one") || strings.Contains(errs[0], "snapshot") {
-			t.Errorf("reported %q, want the transformation", errs)
+		if all := strings.Join(errs, ""); len(errs) != 2 || strings.Count(all, "not this one") != 2 || strings.Contains(all, "snapshot") {
+			t.Errorf("reported %q, want the transformations", errs)
 		}
 		failing.Store(false)
+		w.delete("a", "lost")
+		synctest.Wait()
 		stop()
+		if len(got) > 3 {
+			t.Errorf("%q is delivered of an object that was left out", got[3:])
+		}
 		stop = life()
 		defer stop()
 		slices.Sort(got)
