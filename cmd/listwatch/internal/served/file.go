@@ -118,13 +118,13 @@ func tidy(dir string) error {
 		name string
 		at   time.Time
 	}
-	var files []file
+	var files []*file // sorted as others are: the program has that code
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
-			files = append(files, file{e.Name(), info.ModTime()})
+			files = append(files, &file{e.Name(), info.ModTime()})
 		}
 	}
-	slices.SortFunc(files, func(a, b file) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(a.name, b.name)) })
+	slices.SortFunc(files, func(a, b *file) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(a.name, b.name)) })
 	for _, f := range files[min(len(files), maxFiles):] {
 		err = errors.Join(err, os.Remove(filepath.Join(dir, f.name)))
 	}
