@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
@@ -199,9 +200,18 @@ func (p *page) enter(text string) {
 	p.run(input.InsertText(text))
 }
 
+// click clicks an element, which may be drawn again while it is looked for.
 func (p *page) click(selector string) {
 	p.t.Helper()
-	p.run(chromedp.Click(selector, chromedp.ByQuery))
+	p.run(chromedp.ActionFunc(func(ctx context.Context) (err error) {
+		for range 5 {
+			var drawn *cdproto.Error
+			if err = chromedp.Click(selector, chromedp.ByQuery).Do(ctx); !errors.As(err, &drawn) || drawn.Code != -32000 {
+				return err
+			}
+		}
+		return err
+	}))
 }
 
 // shot writes a screenshot to the folder SCREENSHOTS, if that is set.

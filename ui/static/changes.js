@@ -30,6 +30,7 @@ export class Changes {
 		if (this.id === id) return this.draw();
 		this.id = id;
 		this.rows = this.gaps = [];
+		this.settled = 0; // up to this position, no change is missing between the rows and MORE
 		this.loaded = this.more = false;
 		this.failed = "";
 		this.load(0);
@@ -51,7 +52,8 @@ export class Changes {
 			const d = await get("api/changes", { at: past ? Math.round(this.hooks.now()) : "", before, limit: 100, ns: (v.ns || []).join(","), text: v.filter }, stop.signal);
 			if (stop.signal.aborted) return;
 			const known = new Set(this.rows.map(c => c.pos)), oldest = Math.min(...d.changes.map(c => c.pos)), meets = d.changes.some(c => known.has(c.pos));
-			if (!before && d.more && !meets) this.rows = this.rows.filter(c => c.pos > oldest); // there may be others between the older rows and these
+			if (!before && d.more && !d.changes.some(c => known.has(c.pos) && c.pos <= this.settled)) this.rows = this.rows.filter(c => c.pos > oldest); // there may be others between the older rows and these
+			if (!before) this.settled = Math.max(this.settled, ...d.changes.map(c => c.pos));
 			const older = d.changes.length > 0 && this.rows.some(c => c.pos > 0 && c.pos < oldest), left = this.rows.find(c => c.op === "MORE" && c.pos === before - .5);
 			if (!older) this.more = d.more;
 			this.rows = this.rows.filter(c => c.op !== "MORE" || c.pos < oldest || c.pos > (before || Infinity));
