@@ -193,6 +193,37 @@ func TestChangesThatAreNotListed(t *testing.T) {
 	p.sound()
 }
 
+// TestWhatIsReadSpansTwoHoles: of the second one, what was not read stays said.
+func TestWhatIsReadSpansTwoHoles(t *testing.T) {
+	s := stateOf("live", "", nil)
+	now := time.Now().UnixMilli()
+	changes := func(from, to int) (list array) {
+		for pos := from; pos >= to; pos-- {
+			list = append(list, object{"pos": pos, "at": now + int64(pos), "type": "pods", "op": "MODIFIED", "ns": "shop", "name": fmt.Sprint("web-", pos)})
+		}
+		return list
+	}
+	s.answers["changes"] = func(r *http.Request) any {
+		before, _ := strconv.Atoi(r.FormValue("before")) // 0 = none
+		if before == 0 {
+			return object{"changes": changes(10, 1)}
+		}
+		return object{"changes": changes(before-1, max(1, before-50)), "more": before > 51}
+	}
+	p := open(t, s.serve(t)+"&type=activity", look{})
+	p.until("document.querySelectorAll('tr.change').length === 10")
+	s.send("activity", 60, object{"changes": changes(60, 41), "omitted": 30})
+	s.send("activity", 90, object{"changes": changes(90, 71), "omitted": 10})
+	p.shows("#count", "50 changes of 1 watched type, 40 more not listed")
+	p.js("document.querySelector('tr.gap button').click(), 1", nil)
+	p.shows("#count", "80 changes of 1 watched type, 10 more not listed")
+	p.until("document.querySelectorAll('tr.gap').length === 1 && document.querySelectorAll('#rows tbody tr')[70].classList.contains('gap')")
+	p.js("document.querySelector('tr.gap button').click(), 1", nil)
+	p.shows("#count", "90 changes of 1 watched type")
+	p.without("#count", "not listed")
+	p.sound()
+}
+
 // TestATypeThatIsNotWatchedAnyMoreIsSaid above its last changes in Activity.
 func TestATypeThatIsNotWatchedAnyMoreIsSaid(t *testing.T) {
 	s := stateOf("live", "", nil)

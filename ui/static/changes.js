@@ -51,13 +51,17 @@ export class Changes {
 		try {
 			const d = await get("api/changes", { at: past ? Math.round(this.hooks.now()) : "", before, limit: 100, ns: (v.ns || []).join(","), text: v.filter }, stop.signal);
 			if (stop.signal.aborted) return;
-			const known = new Set(this.rows.map(c => c.pos)), oldest = Math.min(...d.changes.map(c => c.pos)), meets = d.changes.some(c => known.has(c.pos));
+			const known = new Set(this.rows.map(c => c.pos)), oldest = Math.min(...d.changes.map(c => c.pos)), newest = Math.max(...d.changes.map(c => c.pos));
 			if (!before && d.more && !d.changes.some(c => known.has(c.pos) && c.pos <= this.settled)) this.rows = this.rows.filter(c => c.pos > oldest); // there may be others between the older rows and these
-			if (!before) this.settled = Math.max(this.settled, ...d.changes.map(c => c.pos));
-			const older = d.changes.length > 0 && this.rows.some(c => c.pos > 0 && c.pos < oldest), left = this.rows.find(c => c.op === "MORE" && c.pos === before - .5);
+			if (!before) this.settled = Math.max(this.settled, newest);
+			const older = d.changes.length > 0 && this.rows.some(c => c.pos > 0 && c.pos < oldest);
 			if (!older) this.more = d.more;
-			this.rows = this.rows.filter(c => c.op !== "MORE" || c.pos < oldest || c.pos > (before || Infinity));
-			if (left && older && !meets) this.rows.push({ ...left, ...after(d.changes.find(c => c.pos === oldest)), omitted: Math.max(1, left.omitted - d.changes.length) });
+			// Rows MORE within what was read go, but for the rest of one that goes on below it.
+			const read = this.rows.filter(c => c.op === "MORE" && c.pos > oldest && c.pos < (before || newest)), last = read.find(c => c.pos === Math.min(...read.map(c => c.pos)));
+			this.rows = this.rows.filter(c => !read.includes(c));
+			if (last && older && !this.rows.some(c => c.op !== "MORE" && c.pos < last.pos && c.pos >= oldest)) {
+				this.rows.push({ ...last, ...after(d.changes.find(c => c.pos === oldest)), omitted: Math.max(1, last.omitted - d.changes.filter(c => c.pos < last.pos).length) });
+			}
 			this.rows.push(...d.changes.filter(c => !known.has(c.pos)));
 			if (!before) this.gaps = d.gaps || [];
 			if (v.at && !before) this.rows.push(...this.gaps.filter(g => g.type !== LEASES || this.lease()).map((g, i) => ({ ...g, op: "GAP", at: v.at, pos: -1 - i }))); // that the moment is in
