@@ -193,6 +193,20 @@ func TestChangesThatAreNotListed(t *testing.T) {
 	p.sound()
 }
 
+// TestTheLongestActivity does not say that nothing earlier is kept.
+func TestTheLongestActivity(t *testing.T) {
+	s := stateOf("live", "", nil)
+	now, rows := time.Now().UnixMilli(), array{}
+	for pos := 5000; pos > 0; pos-- {
+		rows = append(rows, object{"pos": 100 + pos, "at": now + int64(pos), "type": "pods", "op": "MODIFIED", "ns": "shop", "name": fmt.Sprint("web-", pos)})
+	}
+	s.answers["changes"] = object{"changes": rows, "more": true}
+	p := open(t, s.serve(t)+"&type=activity", look{})
+	p.shows("#rows .sheet", "changes are listed at most. Earlier ones are kept")
+	p.without("#rows .sheet", "No change from before")
+	p.sound()
+}
+
 // TestWhatIsReadSpansTwoHoles: of the second one, what was not read stays said.
 func TestWhatIsReadSpansTwoHoles(t *testing.T) {
 	s := stateOf("live", "", nil)

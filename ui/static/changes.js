@@ -3,7 +3,7 @@ import { h, put, text, clock, day, stamp, during, when, number, plural, sheet, b
 import { get } from "./link.js";
 import { LEASES, watched } from "./time.js";
 
-const KEPT = 400;
+const KEPT = 400, MOST = 5000;
 
 // after is the place of a row below a change.
 const after = c => ({ at: c.at, pos: c.pos - .5 });
@@ -177,7 +177,7 @@ export class Changes {
 		const chosen = items.find(e => e.getAttribute("aria-selected") === "true");
 		if (chosen !== this.chosen) (chosen || this.chosen)?.scrollIntoView({ block: "nearest" }); // beside an open object the rows have other heights
 		this.chosen = chosen;
-		put(this.end, this.more && this.rows.length < 5000 ? button("Earlier changes", () => this.load(Math.min(...this.rows.filter(c => c.pos > 0 && c.op !== "MORE").map(c => c.pos)))) : kept ? h("p", {}, "No change from before ", when(kept, this.hooks.now()), " is kept. ", this.late()) : "");
+		put(this.end, this.more && this.rows.length >= MOST ? h("p", {}, `${number(MOST)} changes are listed at most. Earlier ones are kept: choose a time below, or search.`) : this.more ? button("Earlier changes", () => this.load(Math.min(...this.rows.filter(c => c.pos > 0 && c.op !== "MORE").map(c => c.pos)))) : kept ? h("p", {}, "No change from before ", when(kept, this.hooks.now()), " is kept. ", this.late()) : "");
 	}
 
 	// move goes to the next row, or the one before.
