@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/internal/compare"
 )
 
 func parse(t *testing.T, s string) map[string]any {
@@ -123,5 +125,28 @@ func TestLongTextsAreCutAroundWhatDiffers(t *testing.T) {
 	c = one(long, long+"y")
 	if !strings.HasSuffix(*c.New, ",y") || strings.HasSuffix(*c.Old, "…") || !strings.HasPrefix(*c.Old, "…") {
 		t.Errorf("old %q\nnew %q", *c.Old, *c.New)
+	}
+}
+
+// TestLongLinesAmongOthersHideNothing: each is shown where it differs, and the others beside it.
+func TestLongLinesAmongOthersHideNothing(t *testing.T) {
+	long := strings.Repeat("é,", 20000)
+	text := func(port, in, all string) string {
+		return "host: a\n" + long + in + long + "\nport: " + port + "\n" + long + "\n" + all + "\nend\n"
+	}
+	a, b := text("80", "x", strings.Repeat("old", 20000)), text("81", "y", strings.Repeat("new", 20000))
+	got := lines(compare.Difference{Old: a, New: b})
+	for _, want := range []string{" host: a\n", "é,x", "é,y", "\n-port: 80\n", "\n+port: 81\n", "\n-oldold", "\n+newnew", "\n end\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	for line := range strings.Lines(got) {
+		if len(line) > maxLine+10 || !strings.HasSuffix(line, "\n") || !utf8.ValidString(line) {
+			t.Errorf("%d bytes: %.80q", len(line), line)
+		}
+	}
+	if strings.Contains(got, "more lines") {
+		t.Errorf("cut:\n%.300s", got)
 	}
 }

@@ -36,6 +36,7 @@ func lines(d compare.Difference) string {
 			return "" // it is shown as a whole
 		}
 		_, s, _ = strings.Cut(s, "+++ \n")
+		s = narrow(s)
 		if len(s) <= maxLines {
 			return s
 		}
@@ -47,12 +48,51 @@ func lines(d compare.Difference) string {
 	return fmt.Sprintf("%s… and %d more lines", s[:cut], strings.Count(s[cut:], "\n"))
 }
 
+// maxLine is how many bytes of a line are shown, or around what differs in it.
+const maxLine = 1000
+
+// narrow shortens the long lines of a unified diff. Of as many lines that go as come, each is
+// shown where it differs from the one that takes its place.
+func narrow(s string) string {
+	lines := strings.SplitAfter(s, "\n")
+	for i := 0; i < len(lines); {
+		minus := run(lines[i:], '-')
+		plus := run(lines[i+minus:], '+')
+		for n := range minus {
+			if minus == plus && max(len(lines[i+n]), len(lines[i+minus+n])) > maxLine {
+				a, b := near(lines[i+n][1:], lines[i+minus+n][1:])
+				lines[i+n], lines[i+minus+n] = "-"+strings.TrimSuffix(a, "\n")+"\n", "+"+strings.TrimSuffix(b, "\n")+"\n"
+			}
+		}
+		i += max(1, minus+plus)
+	}
+	for i, line := range lines {
+		if len(line) > maxLine {
+			lines[i] = strings.TrimSuffix(printable.Cut(line, maxLine), "\n") + "\n"
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// run is how many lines begin with a mark.
+func run(lines []string, mark byte) (n int) {
+	for n < len(lines) && lines[n] != "" && lines[n][0] == mark {
+		n++
+	}
+	return n
+}
+
 // around returns two values; of long texts the part that differs, with a little around it.
 func around(d compare.Difference) (was, is any) {
 	a, b, ok := both(d)
 	if !ok || max(len(a), len(b)) <= maxValue {
 		return d.Old, d.New
 	}
+	return near(a, b)
+}
+
+// near returns the parts of two texts that differ, with a little around them.
+func near(a, b string) (string, string) {
 	const some = 100
 	same, least := 0, min(len(a), len(b))
 	for same < least && a[same] == b[same] {
