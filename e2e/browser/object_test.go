@@ -179,7 +179,8 @@ func TestTreeShowsOwners(t *testing.T) {
 	p := w.open("type=pods", look{})
 	p.until("document.querySelectorAll('tr.row').length === 3")
 	p.press("j", "Enter", "5")
-	p.until("document.querySelectorAll('#object .tree a').length === 4") // a deployment, a replica set, two more pods
+	p.shows("#object", "Uses")
+	p.until("document.querySelector('#object .tree').querySelectorAll('a').length === 4") // a deployment, a replica set, two more pods
 	p.shows("#object .tree > li > a", "web")
 	p.shot("tree")
 	// What was not searched is many names: they do not hide what can be done.

@@ -56,7 +56,7 @@ export class Sheet {
 			this.load();
 		}
 		this.box.hidden = false;
-		if (!other && this.tab === "related" && this.data.tree && !this.data.tree.names) this.owners();
+		if (!other && this.tab === "related" && !this.data.tree?.names) this.owners();
 		if (diff !== this.diff) this.pair(diff);
 		if (this.tab === "yaml" && pos !== null && pos !== this.asked) {
 			this.asked = pos;
