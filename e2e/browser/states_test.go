@@ -146,30 +146,32 @@ func TestAGapOfAllTypesIsOneRow(t *testing.T) {
 	p.sound()
 }
 
+// changesFrom are changes of pods by their positions, the newest first.
+func changesFrom(now int64, from, to int) (list array) {
+	for pos := from; pos >= to; pos-- {
+		list = append(list, object{"pos": pos, "at": now + int64(pos), "type": "pods", "op": "MODIFIED", "ns": "shop", "name": fmt.Sprint("web-", pos)})
+	}
+	return list
+}
+
 // TestChangesThatAreNotListed: where the stream leaves changes out, which it counts, a row says so
 // and reads them, as many as there are.
 func TestChangesThatAreNotListed(t *testing.T) {
 	s := stateOf("live", "", nil)
 	now := time.Now().UnixMilli()
-	changes := func(from, to int) (list array) { // the newest first
-		for pos := from; pos >= to; pos-- {
-			list = append(list, object{"pos": pos, "at": now + int64(pos), "type": "pods", "op": "MODIFIED", "ns": "shop", "name": fmt.Sprint("web-", pos)})
-		}
-		return list
-	}
 	var newest atomic.Int64
 	newest.Store(10)
 	s.answers["changes"] = func(r *http.Request) any {
 		before, _ := strconv.Atoi(r.FormValue("before")) // 0 = none
 		if n := int(newest.Load()); before == 0 {
-			return object{"changes": changes(n, max(1, n-99)), "more": n > 100}
+			return object{"changes": changesFrom(now, n, max(1, n-99)), "more": n > 100}
 		}
-		return object{"changes": changes(before-1, max(1, before-100)), "more": before > 101}
+		return object{"changes": changesFrom(now, before-1, max(1, before-100)), "more": before > 101}
 	}
 	p := open(t, s.serve(t)+"&type=activity", look{})
 	p.shows("#rows", "shop/web-10")
 	p.until("document.querySelectorAll('tr.change').length === 10")
-	s.send("activity", 300, object{"changes": changes(300, 281), "omitted": 270})
+	s.send("activity", 300, object{"changes": changesFrom(now, 300, 281), "omitted": 270})
 	p.shows("tr.gap", "270 changes not listed here")
 	p.shows("#count", "30 changes of 1 watched type, 270 more not listed")
 	p.until("document.querySelectorAll('#rows tbody tr')[20].classList.contains('gap')")
@@ -183,7 +185,7 @@ func TestChangesThatAreNotListed(t *testing.T) {
 	p.shows("#count", "300 changes of 1 watched type")
 	p.without("#count", "not listed")
 	// The stream has left changes out, and the page reads again: what it does not read is earlier.
-	s.send("activity", 800, object{"changes": changes(800, 781), "omitted": 480})
+	s.send("activity", 800, object{"changes": changesFrom(now, 800, 781), "omitted": 480})
 	p.shows("tr.gap", "480 changes not listed here")
 	newest.Store(800)
 	s.send("hello", 801, object{"epoch": "e", "pos": 801, "now": now, "totals": object{}})
@@ -211,23 +213,17 @@ func TestTheLongestActivity(t *testing.T) {
 func TestWhatIsReadSpansTwoHoles(t *testing.T) {
 	s := stateOf("live", "", nil)
 	now := time.Now().UnixMilli()
-	changes := func(from, to int) (list array) {
-		for pos := from; pos >= to; pos-- {
-			list = append(list, object{"pos": pos, "at": now + int64(pos), "type": "pods", "op": "MODIFIED", "ns": "shop", "name": fmt.Sprint("web-", pos)})
-		}
-		return list
-	}
 	s.answers["changes"] = func(r *http.Request) any {
 		before, _ := strconv.Atoi(r.FormValue("before")) // 0 = none
 		if before == 0 {
-			return object{"changes": changes(10, 1)}
+			return object{"changes": changesFrom(now, 10, 1)}
 		}
-		return object{"changes": changes(before-1, max(1, before-50)), "more": before > 51}
+		return object{"changes": changesFrom(now, before-1, max(1, before-50)), "more": before > 51}
 	}
 	p := open(t, s.serve(t)+"&type=activity", look{})
 	p.until("document.querySelectorAll('tr.change').length === 10")
-	s.send("activity", 60, object{"changes": changes(60, 41), "omitted": 30})
-	s.send("activity", 90, object{"changes": changes(90, 71), "omitted": 10})
+	s.send("activity", 60, object{"changes": changesFrom(now, 60, 41), "omitted": 30})
+	s.send("activity", 90, object{"changes": changesFrom(now, 90, 71), "omitted": 10})
 	p.shows("#count", "50 changes of 1 watched type, 40 more not listed")
 	p.js("document.querySelector('tr.gap button').click(), 1", nil)
 	p.shows("#count", "80 changes of 1 watched type, 10 more not listed")
