@@ -68,7 +68,8 @@ func (f *fold) change(st step) []step {
 		delete(f.known, st.key)
 		return []step{st}
 	case known && old.rev == string(st.rev) && old.uid == st.uid && (bytes.Equal(old.object, st.object) || old.resource != st.resource):
-		return nil // a restored server gives a revision twice, with other objects
+		// A restored server gives a revision to another state. Events have a form in each group.
+		return nil
 	}
 	f.known[st.key] = lastState{st.uid, string(st.rev), st.object, st.resource}
 	if known && old.uid != st.uid {

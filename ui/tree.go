@@ -161,12 +161,12 @@ func (u *UI) forest(ctx context.Context, s *session, sub subject, at int64, sear
 				continue
 			}
 			f.byUID[i.uid] = i
-			told := !may
+			named := !may // by its owner, which is read in its place
 			for _, o := range i.owners() {
 				f.owned[o.uid] = append(f.owned[o.uid], i)
-				told = told || refs.Told(o.kind, sub.kind.id)
+				named = named || refs.OwnerMay(o.kind, sub.kind.id)
 			}
-			if !told && (!k.res.Namespaced || anywhere || sub.life.key.Namespace == i.key.Namespace) {
+			if !named && (!k.res.Namespaced || anywhere || sub.life.key.Namespace == i.key.Namespace) {
 				f.namers = append(f.namers, i)
 			}
 		}

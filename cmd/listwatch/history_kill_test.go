@@ -92,7 +92,10 @@ func TestHistoryOfAPause(t *testing.T) {
 	srv.Put(kube.Pods, `{"metadata":{"namespace":"shop","name":"a"},"spec":{"containers":[{"name":"app","image":"web:1"}]}}`)
 	page := newChild(t, "ui", "--listen", "127.0.0.1:0", "--history", dir, "-s", srv.URL).start()
 	page.until(page.stderr, `^ui: http`)
-	<-time.After(2 * time.Second) // until it has listed
+	for code := -1; code != 0; { // until it has listed
+		code, _, _ = runProgram(t, strings.NewReader(""), "list", "pods", "-n", "shop", "--at", "0s", "--history", dir)
+	}
+	<-time.After(2 * time.Second) // in which it notes that it runs
 	stopped := time.Now()
 	page.signal(syscall.SIGSTOP)
 	<-time.After(7 * time.Second)

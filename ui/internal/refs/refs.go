@@ -52,9 +52,9 @@ func May(typ, other string) bool {
 	return slices.Contains(list, typ) || !ok && typ == autoscalers
 }
 
-// Told reports whether the owner of an object, of a kind, names what the object names: a
-// ReplicaSet for its pods. A StatefulSet does not name their claims.
-func Told(ownerKind, other string) bool {
+// OwnerMay reports whether the owner of an object, by its kind, names all of a type that the
+// object names: a ReplicaSet for its pods. A StatefulSet does not name their claims.
+func OwnerMay(ownerKind, other string) bool {
 	if ownerKind == "StatefulSet" {
 		return other != "persistentvolumeclaims"
 	}
@@ -67,7 +67,6 @@ type named struct {
 	Namespace  string `json:"namespace"`
 	Kind       string `json:"kind"`
 	APIVersion string `json:"apiVersion"`
-	APIGroup   string `json:"apiGroup"`
 }
 
 type container struct {

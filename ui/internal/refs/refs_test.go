@@ -63,13 +63,13 @@ func TestMay(t *testing.T) {
 	}
 }
 
-// TestTold: the claims of a StatefulSet's pods are those of each.
-func TestTold(t *testing.T) {
+// TestOwnerMay: the claims of a StatefulSet's pods are those of each.
+func TestOwnerMay(t *testing.T) {
 	for _, tt := range []struct {
 		owner, other string
 		want         bool
 	}{{"ReplicaSet", "persistentvolumeclaims", true}, {"StatefulSet", "persistentvolumeclaims", false}, {"StatefulSet", "secrets", true}, {"Widget", "secrets", false}} {
-		if got := Told(tt.owner, tt.other); got != tt.want {
+		if got := OwnerMay(tt.owner, tt.other); got != tt.want {
 			t.Errorf("%s for its pods' %s: %t", tt.owner, tt.other, got)
 		}
 	}
