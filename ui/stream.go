@@ -120,8 +120,13 @@ func (st *stream) begin(id string) {
 	}
 	st.event("hello", st.last, hello)
 	if why != "" {
-		st.event("reset", st.last, map[string]any{"epoch": st.u.log.epoch, "pos": pos, "now": hello["now"], "why": why, "totals": totals})
+		st.reset(why, pos, totals)
 	}
+}
+
+// reset says that the page counts anew, from pos on, and why.
+func (st *stream) reset(why string, pos int64, totals map[string]rates.Counts) {
+	st.event("reset", pos, map[string]any{"epoch": st.u.log.epoch, "pos": pos, "now": now(), "why": why, "totals": totals})
 }
 
 // event appends one to the buffer; with a position where all changes up to it are reported.
@@ -203,7 +208,7 @@ func (st *stream) fill(at time.Time) {
 	if !kept {
 		var totals map[string]rates.Counts
 		pos, totals = st.totals()
-		st.event("reset", pos, map[string]any{"epoch": st.u.log.epoch, "pos": pos, "now": at.UnixMilli(), "why": "log", "totals": totals})
+		st.reset("log", pos, totals)
 		st.last, st.fresh, changes = pos, true, nil
 	}
 	if at.Sub(st.types) >= typesEvery {
