@@ -366,7 +366,7 @@ export class Sheet {
 		return [
 			past ? h("div", { class: "tools" }, h("span", {}, "A state of the past", at ? [", of ", when(at, this.hooks.now())] : "", "."), button(this.at ? "The state of this moment" : this.data.object?.exists === false ? "The last state" : "The current state", () => this.hooks.go({ pos: null }))) : null,
 			this.part(past ? "state" : "object", d => [
-				d.redacted ? h("p", { class: "note plain" }, "The values of this Secret were replaced before they were kept.") : null,
+				d.redacted ? h("p", { class: "note plain" }, "The values of this Secret were replaced before they were kept.", this.hooks.follow() ? " The mark of a key changes with its value; marks of different keys say nothing about each other." : "") : null,
 				d.truncated ? h("p", { class: "note" }, "The object is larger than 1 MiB: its end is not shown.") : null,
 				past ? null : d.exists === false ? this.last() : this.hooks.follow() ? this.managers() : null,
 				h("pre", { class: "yaml", dir: "ltr" }, yaml(d.yaml)),

@@ -9,8 +9,9 @@ import (
 	"github.com/listwatch/listwatch/internal/secret"
 )
 
-// Redact replaces the values of a Secret by a mark, which differs where the value does, and
-// which only who has the salt can make.
+// Redact replaces the values of a Secret by marks, which only who has the salt can make. Those
+// of one key of Secrets of one name are equal where the values are, also if the Secret was
+// created again; marks of different keys or Secrets do not say whether their values are equal.
 func Redact(o codec.Raw, salt []byte) (codec.Raw, error) {
 	var m map[string]any
 	if err := o.Decode(&m); err != nil {
@@ -18,8 +19,8 @@ func Redact(o codec.Raw, salt []byte) (codec.Raw, error) {
 	}
 	secret.Replace(m, func(key string, value any) string {
 		mac := hmac.New(sha256.New, salt)
-		fmt.Fprintf(mac, "%s\x00%s\x00%v", o.GetUID(), key, value)
-		return fmt.Sprintf("[redacted #%x]", mac.Sum(nil)[:2])
+		fmt.Fprintf(mac, "%s\x00%s\x00%s\x00%v", o.GetNamespace(), o.GetName(), key, value)
+		return fmt.Sprintf("[redacted #%x]", mac.Sum(nil)[:4])
 	})
 	b, err := codec.Encode(m)
 	if err != nil {

@@ -39,6 +39,22 @@ func TestSecretsOfAnyFormAreRedacted(t *testing.T) {
 	if a, b, again := marked("hunter2"), marked("hunter3"), marked("hunter2"); a == b || a != again {
 		t.Errorf("what was applied: %s, %s and again %s", a, b, again)
 	}
+	created := func(name, uid string) string {
+		o, err := codec.ParseRaw([]byte(`{"kind":"Secret","apiVersion":"v1","metadata":{"name":"` + name + `","namespace":"shop","uid":"` + uid + `"},"data":{"a":"hunter2"}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Redact(o, []byte("salt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, data, _ := strings.Cut(got.JSON(), `"data"`)
+		data, _, _ = strings.Cut(data, "}")
+		return data
+	}
+	if a, again, other := created("a", "1"), created("a", "2"), created("b", "3"); a != again || a == other {
+		t.Errorf("%s, created again %s: want the same; another Secret %s: want another one", a, again, other)
+	}
 	if len(marks) != 6 {
 		t.Errorf("%d different objects, want 6: %v", len(marks), marks)
 	}
