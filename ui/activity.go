@@ -60,10 +60,6 @@ func (a *activity) choice() choice {
 // wants its changes.
 const leases = "leases.coordination.k8s.io"
 
-func (w *choice) leases() bool {
-	return len(w.types) > 0 || slices.ContainsFunc(w.filter.words, func(word string) bool { return strings.Contains(word, "lease") })
-}
-
 // check limits the texts of a choice, which each change is compared to.
 func (a *activity) check() error {
 	if a == nil {
@@ -75,13 +71,30 @@ func (a *activity) check() error {
 	return nil
 }
 
+// selects says whether changes of a type are wanted.
+func (w *choice) selects(id string) bool {
+	if len(w.types) == 0 && id == leases {
+		return slices.ContainsFunc(w.filter.words, func(word string) bool { return strings.Contains(word, "lease") })
+	}
+	return len(w.types) == 0 || slices.Contains(w.types, id)
+}
+
+// gap says whether the gaps of a type are wanted: those of a type without namespaces are not
+// where namespaces are chosen. Holds k.mu.
+func (w *choice) gap(k *kind) bool { return len(w.filter.namespaces) == 0 || k.res.Namespaced }
+
 func (w *choice) wants(c *change) bool {
-	if len(w.types) > 0 && !slices.Contains(w.types, c.kind.id) || c.kind.id == leases && !w.leases() {
+	if !w.selects(c.kind.id) {
 		return false
 	}
 	texts, words := []string{c.kind.id, c.op.String(), c.what, c.by.Value(), ""}, w.filter.words
 	if c.life == nil {
 		words = nil // what was missed in a gap may be what is searched for
+		c.kind.mu.Lock()
+		defer c.kind.mu.Unlock()
+		if !w.gap(c.kind) {
+			return false
+		}
 	} else if texts[4] = c.life.key.String(); !w.filter.in(c.life.key.Namespace) {
 		return false
 	}
@@ -141,7 +154,7 @@ func (u *UI) getActivity(s *session, r *http.Request) (any, error) {
 	}
 	sampled := a.NS != "" || a.Text != "" || !sight.all
 	for _, k := range u.types() {
-		if len(want.types) > 0 && !slices.Contains(want.types, k.id) || k.id == leases && !want.leases() || !sight.some(k) {
+		if !want.selects(k.id) || !sight.some(k) {
 			continue
 		}
 		k.mu.Lock()
@@ -161,20 +174,20 @@ func (u *UI) getActivity(s *session, r *http.Request) (any, error) {
 			out["sampledFrom"] = changes.First().at
 		}
 	}
-	out["buckets"], out["gaps"] = buckets, u.gaps(want.types, sight, from, to)
+	out["buckets"], out["gaps"] = buckets, u.gaps(&want, sight, from, to)
 	return out, nil
 }
 
-// gaps returns the gaps of types, or of all, that somebody may see, between two times.
-func (u *UI) gaps(types []string, sight *sight, from, to int64) gaps.List {
+// gaps returns the gaps of what is wanted that somebody may see, between two times.
+func (u *UI) gaps(want *choice, sight *sight, from, to int64) gaps.List {
 	list := gaps.List{}
 	for _, k := range u.types() {
-		if len(types) > 0 && !slices.Contains(types, k.id) || !sight.some(k) {
+		if !want.selects(k.id) || !sight.some(k) {
 			continue
 		}
 		k.mu.Lock()
 		for _, g := range k.known().Since(from) {
-			if g.From >= to {
+			if g.From >= to || !want.gap(k) {
 				break
 			}
 			if !sight.whole(k) {
@@ -219,6 +232,6 @@ func (u *UI) getChanges(s *session, r *http.Request) (any, error) {
 		}
 		list = append(list, want.wire(e))
 	}
-	open := slices.DeleteFunc(u.gaps(want.types, sight, at, at+1), func(g gaps.Gap) bool { return !g.Has(at) })
+	open := slices.DeleteFunc(u.gaps(&want, sight, at, at+1), func(g gaps.Gap) bool { return !g.Has(at) })
 	return map[string]any{"changes": list, "more": more, "gaps": open}, nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/listwatch/listwatch/internal/secret"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/ui/internal/describe"
+	"github.com/listwatch/listwatch/ui/internal/gaps"
 	"github.com/listwatch/listwatch/ui/internal/refs"
 )
 
@@ -204,6 +205,34 @@ func TestAGapIsShown(t *testing.T) {
 		}
 		if diff := cmp.Diff([]string{"GAP  false", "DELETED a true", "MODIFIED b true"}, ops); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
+		}
+		var of struct {
+			Changes []wireChange
+			Gaps    gaps.List
+		}
+		p.get("api/changes?limit=500", &of)
+		p.get("api/activity", &of)
+		about := func(id string) (n int) {
+			for _, c := range of.Changes {
+				if c.Gap != nil && c.Type == id {
+					n++
+				}
+			}
+			for _, g := range of.Gaps {
+				if g.Type == id {
+					n++
+				}
+			}
+			return n
+		}
+		if about("nodes") != 2 || about("pods") != 2 {
+			t.Errorf("gaps of all namespaces: %d of nodes and %d of pods, want 2 of each", about("nodes"), about("pods"))
+		}
+		of.Changes, of.Gaps = nil, nil
+		p.get("api/changes?limit=500&ns=shop", &of)
+		p.get("api/activity?ns=shop", &of)
+		if about("nodes") != 0 || about("pods") != 2 {
+			t.Errorf("gaps of a namespace: %d of nodes and %d of pods, want 0 and 2", about("nodes"), about("pods"))
 		}
 	})
 }
