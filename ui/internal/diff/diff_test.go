@@ -52,6 +52,7 @@ func TestObjects(t *testing.T) {
 		{"a crash", `{"status":{"containerStatuses":[{"name":"app","state":{"running":{}}}]}}`, `{"status":{"containerStatuses":[{"name":"app","state":{"waiting":{"reason":"CrashLoopBackOff"}}}]}}`,
 			"CrashLoopBackOff", []Change{{"status.containerStatuses[name=app].state.running", s("{}"), nil, ""}, {"status.containerStatuses[name=app].state.waiting", nil, s(`{"reason":"CrashLoopBackOff"}`), ""}}},
 		{"scaled", `{"spec":{"replicas":3}}`, `{"spec":{"replicas":5}}`, "Scaled 3 → 5", []Change{{"spec.replicas", s("3"), s("5"), ""}}},
+		{"blank texts", `{"data":{"a":"","b":"x"}}`, `{"data":{"a":" ","b":"x "}}`, `Data changed: a "" → " "`, []Change{{"data.a", s(""), s(" "), ""}, {"data.b", s("x"), s("x "), ""}}},
 		{"large numbers", `{"a":9007199254740993}`, `{"a":9007199254740992}`, "Changed: a 9007199254740993 → 9007199254740992", []Change{{"a", s("9007199254740993"), s("9007199254740992"), ""}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -282,7 +282,15 @@ func values(c Change, short func(string) string) string {
 	if c.Old == nil || c.New == nil || len(*c.Old) > most || len(*c.New) > most || strings.ContainsAny(*c.Old+*c.New, "\n") {
 		return ""
 	}
-	return " " + short(*c.Old) + " → " + short(*c.New)
+	return " " + visible(short(*c.Old)) + " → " + visible(short(*c.New))
+}
+
+// visible puts a text in quotes that begins or ends with a space, or is empty.
+func visible(text string) string {
+	if text == "" || strings.TrimSpace(text) != text {
+		return strconv.Quote(text)
+	}
+	return text
 }
 
 // condition says whether a condition with this name holds now.
