@@ -146,6 +146,35 @@ func TestAGapOfAllTypesIsOneRow(t *testing.T) {
 	p.sound()
 }
 
+// TestAPauseIsSaidAboveActivity: the rows that came after it have the time at which the process
+// went on, and its own row stands below them all.
+func TestAPauseIsSaidAboveActivity(t *testing.T) {
+	s := stateOf("live", "", nil)
+	now := time.Now().UnixMilli()
+	var paused atomic.Bool
+	gap := func(typ string, from int64, reason string) object {
+		return object{"type": typ, "from": from, "to": now - 60000, "idle": true, "reason": reason}
+	}
+	s.answers["activity"] = func(*http.Request) any {
+		gaps := array{gap("jobs.batch", now-90000, "nobody looked at it")}
+		if paused.Load() {
+			gaps = append(gaps, gap("pods", now-82000, "it stood still"), gap("services", now-82000, "it stood still"))
+		}
+		return object{"from": now - 300000, "to": now, "buckets": array{array{0, 0, 0}}, "gaps": gaps}
+	}
+	s.answers["changes"] = object{"changes": changesFrom(now-59000, 300, 201), "more": true}
+	p := open(t, s.serve(t)+"&type=activity", look{})
+	p.shows("#rows", "shop/web-300")
+	p.until("document.querySelector('#bars rect.g') && !document.querySelector('#notes .note')")
+	paused.Store(true)
+	s.send("activity", 300, object{"changes": array{object{"pos": 301, "at": now - 60000, "type": "pods", "op": "GAP", "from": now - 82000, "to": now - 60000, "idle": true, "reason": "it stood still"}}})
+	p.shows("#notes", "it stood still")
+	p.until("Math.max(...[...document.querySelectorAll('#bars rect.g')].map(r => r.getBoundingClientRect().height)) > 30")
+	p.js("document.querySelector('#notes button').click(), 1", nil)
+	p.until("!document.querySelector('#notes .note')")
+	p.sound()
+}
+
 // changesFrom are changes of pods by their positions, the newest first.
 func changesFrom(now int64, from, to int) (list array) {
 	for pos := from; pos >= to; pos-- {

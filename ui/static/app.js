@@ -32,7 +32,7 @@ const past = () => !!view.at || state?.mode === "recording";
 
 const list = new List({ now, open, sort: key => go({ sort: key === "name" ? "" : key }), namespaced: () => type()?.namespaced !== false, since: () => type()?.since || 0, wish, empty: w => nothing(w, type(), { ...view, ns: spaces() }, actions), gap: gapText });
 const object = new Sheet({ now, go, href, type: t => types.get(t), from: () => state?.from, follow: () => state?.follow !== false && !past() });
-const time = new Time({ now, live: () => status.state === "live" && type()?.state !== "stale" && !stale().length, at: () => view.at, go: at => go({ at }), state: () => state, types: () => [...types.values()], type: () => view.type === ACTIVITY ? "" : view.type, all: () => !spaces().length });
+const time = new Time({ now, live: () => status.state === "live" && type()?.state !== "stale" && !stale().length, at: () => view.at, go: at => go({ at }), read: () => drawNotes(), state: () => state, types: () => [...types.values()], type: () => view.type === ACTIVITY ? "" : view.type, all: () => !spaces().length });
 const changes = new Changes({ now, href, view: () => view, state: () => state, types: () => [...types.values()], clear: () => actions.clear(), head: () => drawHead() });
 
 const actions = { clear: () => go({ filter: "" }), everywhere: () => go({ ns: [] }), namespace: namespaces, changes: () => go({ type: ACTIVITY, filter: view.type, sort: "" }) };
@@ -333,7 +333,7 @@ function drawNotes() {
 	if (lost.length) notes.push(h("div", { class: "note", role: "status" }, h("b", {}, "Stale"), h("span", { class: "text" }, lost.map(title).join(", ")), h("span", {}, "Their changes from now on are not known.")));
 	if (view.sort !== "-changed") {
 		const id = g => [view.type, g.from, g.to].join();
-		const gaps = (w?.gaps || []).filter(g => g.from <= now() && !hiddenGaps.has(id(g))), g = gaps.at(-1), more = gaps.length - 1;
+		const gaps = (view.type === ACTIVITY ? time.common() : w?.gaps || []).filter(g => g.from <= now() && !hiddenGaps.has(id(g))), g = gaps.at(-1), more = gaps.length - 1;
 		if (g) notes.push(h("div", { class: "note", "data-gap": g.from }, h("b", {}, "Gap"), h("span", { class: "text", dir: "auto" }, gapText(g), more ? ` Before it: ${plural(more, "other gap")}, from ${clock(gaps[0].from)} on.` : ""), h("i", { class: "fill" }),
 			h("button", { type: "button", onclick: () => { for (const x of gaps) hiddenGaps.add(id(x)); drawNotes(); } }, "hide")));
 	}
@@ -608,7 +608,7 @@ function streams() {
 	link.on("window", w => { if (w.id === "w" + sequence) { refusedFilter = null; list.window(w); drawHead(); drawNotes(); } });
 	link.on("rows", d => { if (d.id === "w" + sequence) { list.change(d); drawHead(); drawNotes(); } });
 	link.on("object", d => { if (view.object && d.id === objectWindow()) object.changed(d.state); });
-	link.on("activity", d => changes.add(d));
+	link.on("activity", d => { changes.add(d); if (d.changes.some(c => c.op === "GAP")) time.load(); });
 	link.on("following", () => changes.reread());
 	link.on("ping", d => { offset = d.now - Date.now(); });
 	link.on("refused", d => {

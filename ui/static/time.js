@@ -15,8 +15,8 @@ const DAY = 86400e3, STEPS = [1e3, 2e3, 5e3, 10e3, 30e3, 60e3, 120e3, 300e3, 600
 // gaps in which nobody showed them.
 export const watched = (types, at, gaps) => types.filter(t => at ? t.since && t.since <= at && !gaps?.some(g => g.type === t.type && g.idle && covers(g, at)) : ["live", "stale", "loading", "error"].includes(t.state));
 
-// Time draws the bar. hooks: now(), at() (0 = live), go(ms), state() of the server, types(), type() that is
-// shown, "" for all, all() namespaces are shown.
+// Time draws the bar. hooks: now(), at() (0 = live), go(ms), read() after it was read, state() of the
+// server, types(), type() that is shown, "" for all, all() namespaces are shown.
 export class Time {
 	constructor(hooks) {
 		this.hooks = hooks;
@@ -84,6 +84,7 @@ export class Time {
 			if (turn < this.newest) return;
 			this.data = data;
 			this.failed = "";
+			this.hooks.read();
 		} catch (e) {
 			if (turn < this.newest) return;
 			this.failed = e.message;
@@ -125,9 +126,10 @@ export class Time {
 			if (kept > this.low) svg.append(s("rect", { class: "unknown", x: 0, y: 0, width: Math.min(this.width, this.x(kept)), height: H }));
 			let most = 4;
 			for (const b of a.buckets) most = Math.max(most, b[0] + b[1] + b[2]);
+			const common = new Set(this.hooks.type() ? [] : this.common());
 			for (const g of this.gaps()) {
 				const x = Math.max(0, this.x(g.from)), w = Math.max(3, this.x(g.to || now) - x);
-				const low = this.concerns(g) && !(g.idle && g.type !== this.hooks.type()) ? 0 : H - 6; // of another type: a strip below
+				const low = common.has(g) || this.concerns(g) && !(g.idle && g.type !== this.hooks.type()) ? 0 : H - 6; // of another type: a strip below
 				if (x <= this.width && x + w >= 0) svg.append(s("rect", { class: "g", x, y: low, width: w, height: H - low }));
 			}
 			const high = n => n ? Math.max(3, n / most * (H - 6)) : 0;
@@ -159,6 +161,14 @@ export class Time {
 		const a = this.data, t = this.hooks.types().find(x => x.type === this.hooks.type()), kept = a.kept?.from || this.hooks.state()?.from || 0;
 		const list = (a.gaps || []).filter(g => g.type !== LEASES || this.hooks.type() === LEASES);
 		return t?.since > kept + 5000 ? [...list, { type: t.type, from: kept, to: t.since }] : list;
+	}
+
+	// common are the gaps that several types have alike, once each, the oldest first: the process
+	// stood still.
+	common() {
+		const all = new Map(), id = g => [g.from, g.to, g.reason].join();
+		for (const g of this.data ? this.gaps() : []) if (g.to) all.set(id(g), [...(all.get(id(g)) || []), g]);
+		return [...all.values()].filter(x => x.length > 1).map(x => x[0]).sort((a, b) => a.from - b.from);
 	}
 
 	// concerns reports whether a gap is of the type that is shown.
