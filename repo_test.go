@@ -93,7 +93,7 @@ var floors = map[string]float64{
 	"ui/internal/refusal":        4,
 	"ui/internal/refs":           0,
 	"ui/internal/delta":          0,
-	"ui/internal/diff":           1,
+	"ui/internal/diff":           2,
 	"ui/internal/describe":       5,
 	"ui/internal/managed":        1,
 	"ui/internal/natural":        0,

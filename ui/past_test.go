@@ -444,6 +444,18 @@ func TestCreatedAgain(t *testing.T) {
 		if want := "Created again: Image changed web:2 → web:1, replicas 3 → 2"; len(c.Changes) != 1 || c.Changes[0].What != want {
 			t.Errorf("%+v, want %q", c.Changes, want)
 		}
+		w.srv.Delete(kube.Deployments, kube.Key{Namespace: "shop", Name: "web"})
+		w.pass(time.Minute)
+		put("web:1", 2)
+		w.pass(time.Second)
+		p.get("api/changes?types=deployments.apps&limit=1", &c)
+		if want := "Created again with the same content"; len(c.Changes) != 1 || c.Changes[0].What != want {
+			t.Errorf("%+v, want %q", c.Changes, want)
+		}
+		p.get("api/history?type=deployments.apps&ns=shop&name=web", &got)
+		if last := got.States[len(got.States)-1]; last.Headline != c.Changes[0].What || len(got.UIDs) != 3 {
+			t.Errorf("%+v, %v", last, got.UIDs)
+		}
 		p.get("api/history?type=deployments.apps&ns=shop&name=web&uid="+got.UIDs[0].UID, &got)
 		if first := got.States[len(got.States)-1]; first.Headline != "Created" || len(first.Changes) != 0 {
 			t.Errorf("the first one: %+v", first)

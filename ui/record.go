@@ -55,11 +55,11 @@ func (k *kind) record(d cache.Delta[*item], p parsed) {
 			cells := archive.What(k.columns, []byte(it.hits), d.Old.cells, it.cells, maxWhat)
 			switch {
 			case cells == "", it.wanted != d.Old.wanted, k.id == "configmaps", k.id == "secrets": // what somebody wants is said, and not what follows of it
-				c.what = cmp.Or(k.headline(it.life, p, diff.Summary), cells, "changed: too large to be compared here")
+				c.what = cmp.Or(k.headline(it.life, p, diff.Briefly(diff.Summary)), cells, "changed: too large to be compared here")
 			case k.id == "pods": // whose conditions say what the cells do
 				c.what = cells
 			default:
-				c.what = cells + k.headline(it.life, p, diff.Conditions)
+				c.what = cells + k.headline(it.life, p, diff.Briefly(diff.Conditions))
 			}
 		}
 		it.pos = k.u.log.add(c)
@@ -108,13 +108,12 @@ const maxHeadline = 64 << 10
 
 // headline says what a change is about that no cell shows, by the last state of l. It is
 // called before keep.
-func (k *kind) headline(l *life, p parsed, say func([]diff.Change) string) string {
+func (k *kind) headline(l *life, p parsed, say func(before, now string) string) string {
 	_, before, err := k.u.history.Newest(&l.past)
 	if err != nil || p.object.IsZero() || len(p.object.JSON()) > maxHeadline {
 		return ""
 	}
-	changes, _, _ := diff.Brief(before.JSON(), p.object.JSON(), 100)
-	return printable.Cut(say(changes), 2*maxWhat)
+	return printable.Cut(say(before.JSON(), p.object.JSON()), 2*maxWhat)
 }
 
 // touchAll makes all views new: the columns or all rows are other ones.

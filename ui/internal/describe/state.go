@@ -26,6 +26,9 @@ type State struct {
 	Idle     bool          `json:"idle,omitempty"`
 }
 
+// again is the headline of an object that was there before.
+const again = "Created again"
+
 // maxDiffs is how many differences of a state are shown with it.
 const maxDiffs = 8
 
@@ -38,7 +41,7 @@ func StateOf(t history.Text, before *history.Text) State {
 	case t.First:
 		w.Headline = "First seen"
 	case t.Op == history.Added && before != nil:
-		w.Headline = "Created again"
+		w.Headline = again
 	case t.Op == history.Added:
 		w.Headline = "Created"
 	case before == nil:
@@ -54,10 +57,14 @@ func StateOf(t history.Text, before *history.Text) State {
 	if t.Op == history.Added {
 		changes = diff.Wanted(changes)
 	}
-	if say := map[string]func([]diff.Change) string{"": diff.Summary, "Created again": diff.Again}[w.Headline]; say != nil {
-		line, _, _ := strings.Cut(say(changes), diff.Rest)
-		w.Headline = printable.Cut(line, 200)
+	line := w.Headline
+	switch line {
+	case "":
+		line, _, _ = strings.Cut(diff.Summary(changes), diff.Rest)
+	case again:
+		line, _, _ = strings.Cut(diff.Again(before.JSON, t.JSON), diff.Rest)
 	}
+	w.Headline = printable.Cut(line, 200)
 	all := len(changes)
 	if changes = changes[:min(len(changes), maxDiffs)]; changes != nil {
 		w.Changes = changes

@@ -59,14 +59,6 @@ func sameImage(a, b Change) bool {
 // image is the part of a reference to an image that tells it from others.
 func image(s string) string { return s[strings.LastIndexByte(s, '/')+1:] }
 
-// Again is the summary of how an object differs from the one that had its name before.
-func Again(changes []Change) string {
-	if changes = Wanted(changes); len(changes) == 0 {
-		return "Created again"
-	}
-	return "Created again: " + Summary(changes)
-}
-
 // Conditions names the conditions of which the status changed, and what it is now, each behind a
 // comma: ", ReplicaFailure True: FailedCreate".
 func Conditions(changes []Change) (line string) {
