@@ -166,11 +166,7 @@ func (r *reader) fields(t *typeDecl, st *ast.StructType, s *crd.Schema) {
 		after := last
 		last = f.End()
 		name, omits, inline, none := jsonTag(f)
-		at := f.Pos()
-		if f.Doc != nil {
-			at = f.Doc.Pos()
-		}
-		c := r.comments(t.file, f.Doc, after, at)
+		c := r.comments(t.file, f.Doc, after, f.Pos())
 		switch {
 		case none:
 			continue

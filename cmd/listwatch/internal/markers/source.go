@@ -92,17 +92,18 @@ func (s *source) declarations(f *folder, file *ast.File) {
 		if !ok || decl.Tok != token.TYPE {
 			continue
 		}
+		group := decl.Lparen.IsValid()
+		if group {
+			after = decl.Lparen
+		}
 		for _, spec := range decl.Specs {
 			t := &typeDecl{in: f, file: file, spec: spec.(*ast.TypeSpec)}
-			doc := t.spec.Doc
-			if doc == nil {
-				doc = decl.Doc
+			if group {
+				t.comment = s.comments(file, t.spec.Doc, after, spec.Pos())
+			} else {
+				t.comment = s.comments(file, decl.Doc, after, decl.Pos())
 			}
-			at := decl.Pos()
-			if doc != nil {
-				at = doc.Pos()
-			}
-			t.comment = s.comments(file, doc, after, at)
+			after = spec.End()
 			f.types[t.spec.Name.Name] = t
 			f.order = append(f.order, t.spec.Name.Name)
 		}
@@ -145,6 +146,9 @@ func (s *source) line(p token.Pos) int { return s.files.Position(p).Line }
 // the group before it, with an empty line between, if that group is after the declaration
 // before.
 func (s *source) comments(file *ast.File, doc *ast.CommentGroup, after, at token.Pos) (c comments) {
+	if doc != nil {
+		at = doc.Pos()
+	}
 	for _, g := range file.Comments {
 		if g.Pos() > after && g.End() < at && s.line(at)-s.line(g.End()) == 2 {
 			c.read(g, true)
