@@ -25,6 +25,9 @@ type comments struct {
 // first of them.
 var withArguments = regexp.MustCompile(`^(kubebuilder:(?:printcolumn|resource|selectablefield|deprecatedversion|subresource:scale|validation:(?:items:)?XValidation)):(.*)$`)
 
+// effective are the names of the markers that change a definition.
+var effective = regexp.MustCompile(`^(kubebuilder:|k8s:|(optional|required|nullable|default|list.+|mapType|structType)$)`)
+
 // read adds a group of comments.
 func (c *comments) read(g *ast.CommentGroup, onlyMarkers bool) {
 	if g == nil {

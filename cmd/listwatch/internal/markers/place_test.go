@@ -26,3 +26,25 @@ func TestMarkersInAGroupOfTypes(t *testing.T) {
 		}
 	}
 }
+
+// TestTrailingCommentsHoldNoMarkers: of any field, and what would be lost is an error.
+func TestTrailingCommentsHoldNoMarkers(t *testing.T) {
+	const both = `{"type":"object","required":["A","B"],"properties":{"A":{"type":"string"},"B":{"type":"string"}}}`
+	lost := func(name string) string {
+		return "the marker +" + name + " must stand on a line of its own, above its type or field"
+	}
+	for _, tt := range []struct{ source, want, failed string }{
+		{"A string // +1 is not a marker\n\nB string\n}", both, ""},
+		{"A string // +optional\n\nB string\n}", "", lost("optional")},
+		{"A string\n\nB string // +kubebuilder:validation:MaxLength=3\n}", "", lost("kubebuilder:validation:MaxLength")},
+		{"A, B string\n}\ntype C string // +nullable", "", lost("nullable")},
+		{"A, B string\n}\n// +kubebuilder:validation:MaxLength=3\ntype (\nC string\n)", "", lost("kubebuilder:validation:MaxLength")},
+		{"A, B string\n}\nconst x = 1 // +kubebuilder:validation:Optional\n\ntype C string", both, ""},
+		{"A, B string\n}\nfunc f() {\n\tx := 1 // +k8s:verify-mutation:reason=clone\n\n\ttype y string\n}", both, ""},
+	} {
+		got, failed := specOf(t, tt.source)
+		if diff := cmp.Diff([]string{tt.want, tt.failed}, []string{got, failed}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.source, diff)
+		}
+	}
+}

@@ -18,12 +18,6 @@ import (
 type reader struct {
 	*source
 	open []*typeDecl // that are being read
-	errs []error
-}
-
-// fail notes what is wrong at a node.
-func (r *reader) fail(n ast.Node, err error) {
-	r.errs = append(r.errs, fmt.Errorf("%s: %w", r.files.Position(n.Pos()), err))
 }
 
 // named returns the schema of a declared type, with the markers of the type.

@@ -23,6 +23,12 @@ type source struct {
 	files  *token.FileSet
 	byDir  map[string]*folder
 	byPath map[string]*folder // by import path
+	errs   []error
+}
+
+// fail notes what is wrong at a node.
+func (s *source) fail(n ast.Node, err error) {
+	s.errs = append(s.errs, fmt.Errorf("%s: %w", s.files.Position(n.Pos()), err))
 }
 
 // folder is one package.
@@ -76,6 +82,7 @@ func (s *source) load(dir string) (*folder, error) {
 }
 
 func (s *source) declarations(f *folder, file *ast.File) {
+	s.dropTrailing(file)
 	for _, g := range file.Comments {
 		if g.Pos() < file.Name.Pos() || s.alone(file, g) {
 			f.markers.read(g, true)
@@ -95,6 +102,7 @@ func (s *source) declarations(f *folder, file *ast.File) {
 		group := decl.Lparen.IsValid()
 		if group {
 			after = decl.Lparen
+			s.lost(decl.Doc)
 		}
 		for _, spec := range decl.Specs {
 			t := &typeDecl{in: f, file: file, spec: spec.(*ast.TypeSpec)}
@@ -106,6 +114,39 @@ func (s *source) declarations(f *folder, file *ast.File) {
 			after = spec.End()
 			f.types[t.spec.Name.Name] = t
 			f.order = append(f.order, t.spec.Name.Name)
+		}
+	}
+}
+
+// dropTrailing removes the comments behind fields, types, constants and variables: they hold no
+// markers, and those of the next declaration are looked for among the rest.
+func (s *source) dropTrailing(file *ast.File) {
+	var trailing []*ast.CommentGroup
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BlockStmt:
+			return false
+		case *ast.ValueSpec:
+			trailing = append(trailing, n.Comment)
+		case *ast.TypeSpec:
+			trailing = append(trailing, n.Comment)
+			s.lost(n.Comment)
+		case *ast.Field:
+			trailing = append(trailing, n.Comment)
+			s.lost(n.Comment)
+		}
+		return true
+	})
+	file.Comments = slices.DeleteFunc(file.Comments, func(g *ast.CommentGroup) bool { return slices.Contains(trailing, g) })
+}
+
+// lost reports markers where none are read.
+func (s *source) lost(g *ast.CommentGroup) {
+	var c comments
+	c.read(g, true)
+	for _, m := range c.markers {
+		if effective.MatchString(m.name) {
+			s.fail(g, fmt.Errorf("the marker +%s must stand on a line of its own, above its type or field", m.name))
 		}
 	}
 }
