@@ -49,7 +49,7 @@ type typeDecl struct {
 	comment comments
 }
 
-// load parses the package in dir; nil if it has no Go files.
+// load parses the package in dir; nil if it has no Go files for this system.
 func (s *source) load(dir string) (*folder, error) {
 	if f := s.byDir[dir]; f != nil {
 		return f, nil
@@ -61,15 +61,22 @@ func (s *source) load(dir string) (*folder, error) {
 	f := &folder{dir: dir, types: map[string]*typeDecl{}, methods: map[string]bool{}}
 	for _, e := range entries {
 		name := e.Name()
-		if e.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "zz_generated") {
+		if e.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "zz_generated") || name[0] == '_' || name[0] == '.' || !forHost(name) {
 			continue
 		}
 		if info, err := e.Info(); err != nil || info.Size() > maxSource {
 			return nil, fmt.Errorf("%s: larger than %d bytes", filepath.Join(dir, name), maxSource)
 		}
 		file, err := parser.ParseFile(s.files, filepath.Join(dir, name), nil, parser.ParseComments|parser.SkipObjectResolution)
+		if file != nil && !built(file) {
+			continue
+		}
 		if err != nil {
 			return nil, err
+		}
+		if f.name != "" && f.name != file.Name.Name {
+			s.fail(file.Name, fmt.Errorf("the package %s: another file of this folder has the package %s", file.Name.Name, f.name))
+			continue
 		}
 		f.name = file.Name.Name
 		s.declarations(f, file)
@@ -112,6 +119,10 @@ func (s *source) declarations(f *folder, file *ast.File) {
 				t.comment = s.comments(file, decl.Doc, after, decl.Pos())
 			}
 			after = spec.End()
+			if f.types[t.spec.Name.Name] != nil && t.spec.Name.Name != "_" {
+				s.fail(t.spec, fmt.Errorf("the type %s is declared twice in this package", t.spec.Name.Name))
+				continue
+			}
 			f.types[t.spec.Name.Name] = t
 			f.order = append(f.order, t.spec.Name.Name)
 		}
