@@ -83,7 +83,10 @@ func isResource(t *typeDecl) bool {
 func (f *folder) value(name, other string) string {
 	for _, m := range f.markers.markers {
 		if m.name == name {
-			return m.string()
+			if text, err := m.string(); err == nil {
+				return text
+			}
+			return m.text
 		}
 	}
 	return other
@@ -118,36 +121,39 @@ func resourceMarker(m marker, res *kube.Resource, o *crd.Options, v *crd.Version
 	if !ok {
 		return nil
 	}
-	args := map[string]string{}
-	if withArguments.MatchString(m.name + ":") {
+	var args arguments
+	if argumentsOf[m.name] != "" {
 		var err error
 		if args, err = m.arguments(); err != nil {
 			return err
 		}
 	}
-	list := func(s string) []string {
-		return strings.FieldsFunc(s, func(r rune) bool { return r == ';' || r == ',' || r == '{' || r == '}' })
-	}
 	switch name {
 	case "resource":
-		res.Plural = cmp.Or(args["path"], res.Plural)
-		res.Namespaced = args["scope"] != "Cluster"
-		o.Singular, o.ShortNames, o.Categories = args["singular"], list(args["shortName"]), list(args["categories"])
+		res.Plural = cmp.Or(args.get("path"), res.Plural)
+		switch scope := args.get("scope"); scope {
+		case "", "Namespaced":
+		case "Cluster":
+			res.Namespaced = false
+		default:
+			return fmt.Errorf("+%s: scope=%s: want Namespaced or Cluster", m.name, scope)
+		}
+		o.Singular, o.ShortNames, o.Categories = args.get("singular"), args["shortName"], args["categories"]
 	case "subresource:status":
 		v.Subresources.Status = new(struct{})
 	case "subresource:scale":
-		v.Subresources.Scale = &crd.Scale{SpecReplicas: args["specpath"], StatusReplicas: args["statuspath"], Selector: args["selectorpath"]}
+		v.Subresources.Scale = &crd.Scale{SpecReplicas: args.get("specpath"), StatusReplicas: args.get("statuspath"), Selector: args.get("selectorpath")}
 	case "storageversion":
 		v.Storage = true
 	case "unservedversion":
 		v.Served = false
 	case "deprecatedversion":
-		v.Deprecated, v.DeprecationWarning = true, args["warning"]
+		v.Deprecated, v.DeprecationWarning = true, args.get("warning")
 	case "selectablefield":
-		v.SelectableFields = append(v.SelectableFields, crd.SelectableField{JSONPath: args["JSONPath"]})
+		v.SelectableFields = append(v.SelectableFields, crd.SelectableField{JSONPath: args.get("JSONPath")})
 	case "printcolumn":
-		c := crd.Column{Name: args["name"], Type: args["type"], JSONPath: args["JSONPath"], Description: args["description"], Format: args["format"]}
-		if p := args["priority"]; p != "" {
+		c := crd.Column{Name: args.get("name"), Type: args.get("type"), JSONPath: args.get("JSONPath"), Description: args.get("description"), Format: args.get("format")}
+		if p := args.get("priority"); p != "" {
 			n, err := strconv.Atoi(p)
 			if err != nil {
 				return fmt.Errorf("+%s: priority=%s: want a number", m.name, p)

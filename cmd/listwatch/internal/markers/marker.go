@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/ast"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -21,9 +22,19 @@ type comments struct {
 	markers []marker
 }
 
-// withArguments are markers whose arguments have names. Their own name ends before the
-// first of them.
-var withArguments = regexp.MustCompile(`^(kubebuilder:(?:printcolumn|resource|selectablefield|deprecatedversion|subresource:scale|validation:(?:items:)?XValidation)):(.*)$`)
+// argumentsOf are the markers whose arguments have names, with these names. Those with ; are
+// lists.
+var argumentsOf = map[string]string{
+	"kubebuilder:resource":                     "path singular scope shortName; categories;",
+	"kubebuilder:subresource:scale":            "specpath statuspath selectorpath",
+	"kubebuilder:deprecatedversion":            "warning",
+	"kubebuilder:selectablefield":              "JSONPath",
+	"kubebuilder:printcolumn":                  "name type JSONPath description format priority",
+	"kubebuilder:validation:XValidation":       rules,
+	"kubebuilder:validation:items:XValidation": rules,
+}
+
+const rules = "rule message messageExpression reason fieldPath optionalOldSelf"
 
 // effective are the names of the markers that change a definition.
 var effective = regexp.MustCompile(`^(kubebuilder:|k8s:|(optional|required|nullable|default|list.+|mapType|structType)$)`)
@@ -42,10 +53,13 @@ func (c *comments) read(g *ast.CommentGroup, onlyMarkers bool) {
 			continue
 		}
 		m := marker{name: text}
-		if parts := withArguments.FindStringSubmatch(text); parts != nil {
-			m = marker{parts[1], parts[2]}
-		} else if name, value, ok := strings.Cut(text, "="); ok {
+		if name, value, ok := strings.Cut(text, "="); ok {
 			m = marker{name, value}
+		}
+		for name := range argumentsOf { // it ends before the first of them
+			if rest, ok := strings.CutPrefix(text, name+":"); ok {
+				m = marker{name, rest}
+			}
 		}
 		m.name = strings.TrimSuffix(strings.TrimSpace(m.name), ":") // Minimum:=1 is Minimum=1
 		c.markers = append(c.markers, m)
@@ -66,40 +80,62 @@ func (c *comments) has(names ...string) bool {
 	return false
 }
 
+// arguments are the values of a marker by their names.
+type arguments map[string][]string
+
+func (a arguments) get(name string) string { return strings.Join(a[name], "") }
+
 // arguments returns the named arguments of a marker.
-func (m marker) arguments() (map[string]string, error) {
-	args := map[string]string{}
-	for rest := m.text; rest != ""; {
-		key, after, ok := strings.Cut(rest, "=")
-		if !ok {
-			return nil, fmt.Errorf("+%s: %q has no value", m.name, rest)
+func (m marker) arguments() (arguments, error) {
+	args, names := arguments{}, strings.Fields(argumentsOf[m.name])
+	for v := (scanner{rest: m.text}); v.rest != ""; {
+		name, value, ok := strings.Cut(v.rest, "=")
+		name, v.rest = strings.TrimSpace(name), value
+		var err error
+		switch {
+		case !ok:
+			err = fmt.Errorf("%q has no value", name)
+		case slices.Contains(names, name+";"):
+			args[name], err = v.words()
+		case slices.Contains(names, name):
+			var text string
+			text, err = v.word(",")
+			args[name] = []string{text}
+		default:
+			err = fmt.Errorf("there is no argument %s", name)
 		}
-		v := scanner{rest: after}
-		value, err := v.word(",")
+		if err == nil && !v.cut(",") {
+			err = v.end()
+		}
 		if err != nil {
 			return nil, fmt.Errorf("+%s: %w", m.name, err)
 		}
-		args[strings.TrimSpace(key)] = value
-		rest = strings.TrimPrefix(strings.TrimSpace(v.rest), ",")
 	}
 	return args, nil
 }
 
 // string returns the text of a marker, without quotes if it has any.
-func (m marker) string() string {
+func (m marker) string() (string, error) {
 	v := scanner{rest: m.text}
-	if s, err := v.word(""); err == nil {
-		return s
+	s, err := v.word("")
+	if err == nil {
+		err = v.end()
 	}
-	return m.text
+	if err != nil {
+		return "", fmt.Errorf("+%s: %w", m.name, err)
+	}
+	return s, nil
 }
 
 // value returns the value of a marker as JSON.
 func (m marker) value() (json.RawMessage, error) {
 	v := scanner{rest: m.text}
 	value, err := v.value(";")
-	if err == nil && strings.TrimSpace(v.rest) != "" {
+	if err == nil && v.end() != nil && !strings.ContainsAny(m.text[:1], "{\"`'") {
 		return json.Marshal(m.text) // a plain text
+	}
+	if err == nil {
+		err = v.end()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("+%s: %w", m.name, err)
@@ -126,9 +162,11 @@ func (m marker) list() (list []json.RawMessage, err error) {
 			}
 			list = append(list, b)
 		}
-		if rest, ok := strings.CutPrefix(v.rest, ";"); ok {
-			v.rest = rest
+		if v.cut(";") {
 			continue
+		}
+		if err := v.end(); err != nil {
+			return nil, fmt.Errorf("+%s: %w", m.name, err)
 		}
 		return list, nil
 	}
@@ -136,6 +174,44 @@ func (m marker) list() (list []json.RawMessage, err error) {
 
 // scanner reads the values of a marker.
 type scanner struct{ rest string }
+
+// cut reads a character, if it follows.
+func (s *scanner) cut(char string) (ok bool) {
+	s.rest, ok = strings.CutPrefix(strings.TrimLeft(s.rest, " "), char)
+	return ok
+}
+
+// end reports what follows a value.
+func (s *scanner) end() error {
+	if rest := strings.TrimSpace(s.rest); rest != "" {
+		return fmt.Errorf("%q follows a value", rest)
+	}
+	return nil
+}
+
+// words reads a list of texts, such as a;b or {a,b}.
+func (s *scanner) words() (list []string, err error) {
+	between, braces := ";", s.cut("{")
+	if braces {
+		between = ","
+	}
+	for {
+		text, err := s.word(",;}")
+		if err != nil {
+			return nil, err
+		}
+		if text != "" {
+			list = append(list, text)
+		}
+		if s.cut(between) {
+			continue
+		}
+		if braces && !s.cut("}") {
+			return nil, fmt.Errorf("a brace is not closed")
+		}
+		return list, nil
+	}
+}
 
 // word reads a text: in quotes, or up to one of the characters of stop.
 func (s *scanner) word(stop string) (string, error) {

@@ -315,7 +315,7 @@ func set(s *crd.Schema, name string, m marker) (err error) {
 		}
 		*numbers[name] = json.Number(m.text)
 	case texts[name] != nil:
-		*texts[name] = m.string()
+		*texts[name], err = m.string()
 	case flags[name] != nil:
 		*flags[name] = m.text != "false"
 	case name == "Enum":
@@ -324,7 +324,9 @@ func set(s *crd.Schema, name string, m marker) (err error) {
 	case name == "kubebuilder:default", name == "default":
 		s.Default, err = m.value()
 	case name == "listMapKey":
-		s.ListMapKeys = append(s.ListMapKeys, m.string())
+		var key string
+		key, err = m.string()
+		s.ListMapKeys = append(s.ListMapKeys, key)
 	case name == "kubebuilder:title", name == "kubebuilder:example", name == "Optional", name == "Required", name == "Schemaless":
 	case name == "XValidation":
 		return rule(s, m)
@@ -340,8 +342,8 @@ func rule(s *crd.Schema, m marker) error {
 		return err
 	}
 	s.Validations = append(s.Validations, crd.Rule{
-		Rule: args["rule"], Message: args["message"], MessageExpression: args["messageExpression"],
-		Reason: args["reason"], FieldPath: args["fieldPath"], OptionalOldSelf: args["optionalOldSelf"] == "true",
+		Rule: args.get("rule"), Message: args.get("message"), MessageExpression: args.get("messageExpression"),
+		Reason: args.get("reason"), FieldPath: args.get("fieldPath"), OptionalOldSelf: args.get("optionalOldSelf") == "true",
 	})
 	return nil
 }

@@ -1,0 +1,86 @@
+package markers
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/crd"
+)
+
+// definitionOf returns the definition of the box with markers, or an error without its folder.
+func definitionOf(t *testing.T, markers string) (d *crd.Definition, failed string) {
+	dir := t.TempDir()
+	source := strings.Replace(box, "type Box", markers+"\ntype Box", 1) + "A int\n}\n"
+	if err := os.WriteFile(filepath.Join(dir, "types.go"), []byte(source), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	defs, err := Read(dir)
+	if err != nil {
+		_, message, _ := strings.Cut(firstLine(err), ": ")
+		return nil, message
+	}
+	return defs[0], ""
+}
+
+func TestResourceMarkerNamesTheResource(t *testing.T) {
+	const resource = "+kubebuilder:resource"
+	names := func(n crd.Names) crd.Names {
+		n.Kind, n.ListKind = "Box", "BoxList"
+		return n
+	}
+	for _, tt := range []struct {
+		marker string
+		want   crd.Names
+		failed string
+	}{
+		{resource, names(crd.Names{Plural: "boxes", Singular: "box"}), ""},
+		{resource + ":path=boxen,categories={all, x},singular=b", names(crd.Names{Plural: "boxen", Singular: "b", Categories: []string{"all", "x"}}), ""},
+		{resource + `:shortName=bo;"bx",categories=all`, names(crd.Names{Plural: "boxes", Singular: "box", ShortNames: []string{"bo", "bx"}, Categories: []string{"all"}}), ""},
+		{resource + ":categories={}, scope=Cluster", names(crd.Names{Plural: "boxes", Singular: "box"}), ""},
+		{resource + ":scop=Cluster", crd.Names{}, resource + ": there is no argument scop"},
+		{resource + ":scope=Clusters", crd.Names{}, resource + ": scope=Clusters: want Namespaced or Cluster"},
+		{resource + ":categories={all", crd.Names{}, resource + ": a brace is not closed"},
+		{resource + ":categories={all}x", crd.Names{}, resource + `: "x" follows a value`},
+		{resource + ":shortName=a,b", crd.Names{}, resource + `: "b" has no value`},
+		{"+kubebuilder:printcolumn:nme=X,type=integer,JSONPath=.spec.A", crd.Names{}, "+kubebuilder:printcolumn: there is no argument nme"},
+	} {
+		d, failed := definitionOf(t, "// "+tt.marker)
+		var got crd.Names
+		if d != nil {
+			got = d.Spec.Names
+		}
+		if diff := cmp.Diff([]any{tt.want, tt.failed}, []any{got, failed}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.marker, diff)
+		}
+	}
+}
+
+// TestNothingFollowsAValue: what would be lost is an error.
+func TestNothingFollowsAValue(t *testing.T) {
+	const validation = "+kubebuilder:validation:"
+	for _, tt := range []struct{ marker, want, failed string }{
+		{validation + `XValidation:rule="self == 'a'" , message=m`, `{"type":"string","x-kubernetes-validations":[{"rule":"self == 'a'","message":"m"}]}`, ""},
+		{validation + `XValidation:rule="self == 'a'",mesage="m"`, "", validation + "XValidation: there is no argument mesage"},
+		{validation + `XValidation:rule="true" && false`, "", validation + `XValidation: "&& false" follows a value`},
+		{validation + `Pattern="abc"def`, "", validation + `Pattern: "def" follows a value`},
+		{validation + `Pattern="abc`, "", validation + "Pattern: a quote is not closed"},
+		{validation + `Pattern=^"a b",c;d$`, `{"type":"string","pattern":"^\"a b\",c;d$"}`, ""},
+		{validation + "Enum=a,b", "", validation + `Enum: ",b" follows a value`},
+		{validation + "Enum={a, b} ; c", `{"type":"string","enum":["a","b","c"]}`, ""},
+		{"+kubebuilder:default=a;b", `{"type":"string","default":"a;b"}`, ""},
+		{`+kubebuilder:default="a"b`, "", `+kubebuilder:default: "b" follows a value`},
+	} {
+		got, failed := specOf(t, "// +optional\n// "+tt.marker+"\nA string\n}\n")
+		want := ""
+		if tt.want != "" {
+			want = `{"type":"object","properties":{"A":` + tt.want + `}}`
+		}
+		if diff := cmp.Diff([]string{want, tt.failed}, []string{got, failed}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.marker, diff)
+		}
+	}
+}
