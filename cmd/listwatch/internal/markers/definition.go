@@ -102,21 +102,22 @@ func (r *reader) resource(t *typeDecl, found map[string]*crd.Definition) {
 	}
 	root.Required = slices.DeleteFunc(root.Required, func(name string) bool { return root.Properties[name] == nil })
 	v := crd.NewVersion(res.Version, root, crd.VersionOptions{NoStatus: true})
-	var o crd.Options
+	id := res.Group + "/" + res.Kind
+	if found[id] == nil {
+		found[id] = crd.New(res, crd.Options{})
+	}
+	d := found[id]
 	for _, m := range t.comment.markers {
-		if err := resourceMarker(m, &res, &o, &v); err != nil {
+		if err := resourceMarker(m, d, &v); err != nil {
 			r.fail(t.spec, err)
 		}
 	}
-	id := res.Group + "/" + res.Kind
-	if found[id] == nil {
-		found[id] = crd.New(res, o)
-	}
-	found[id].Spec.Versions = append(found[id].Spec.Versions, v)
+	d.Metadata.Name = d.Spec.Names.Plural + "." + d.Spec.Group
+	d.Spec.Versions = append(d.Spec.Versions, v)
 }
 
-// resourceMarker applies a marker of a whole resource.
-func resourceMarker(m marker, res *kube.Resource, o *crd.Options, v *crd.Version) error {
+// resourceMarker applies a marker of a whole resource to its definition and one version.
+func resourceMarker(m marker, d *crd.Definition, v *crd.Version) error {
 	name, ok := strings.CutPrefix(m.name, "kubebuilder:")
 	if !ok {
 		return nil
@@ -130,15 +131,15 @@ func resourceMarker(m marker, res *kube.Resource, o *crd.Options, v *crd.Version
 	}
 	switch name {
 	case "resource":
-		res.Plural = cmp.Or(args.get("path"), res.Plural)
-		switch scope := args.get("scope"); scope {
-		case "", "Namespaced":
-		case "Cluster":
-			res.Namespaced = false
-		default:
-			return fmt.Errorf("+%s: scope=%s: want Namespaced or Cluster", m.name, scope)
+		names := &d.Spec.Names
+		names.Plural, names.Singular = cmp.Or(args.get("path"), names.Plural), cmp.Or(args.get("singular"), names.Singular)
+		names.ShortNames, names.Categories = args["shortName"], args["categories"]
+		d.Spec.Scope = cmp.Or(args.get("scope"), "Namespaced")
+		if d.Spec.Scope != "Namespaced" && d.Spec.Scope != "Cluster" {
+			return fmt.Errorf("+%s: scope=%s: want Namespaced or Cluster", m.name, d.Spec.Scope)
 		}
-		o.Singular, o.ShortNames, o.Categories = args.get("singular"), args["shortName"], args["categories"]
+	case "metadata":
+		return cmp.Or(pairs(m, args["labels"], &d.Metadata.Labels), pairs(m, args["annotations"], &d.Metadata.Annotations))
 	case "subresource:status":
 		v.Subresources.Status = new(struct{})
 	case "subresource:scale":
@@ -161,8 +162,21 @@ func resourceMarker(m marker, res *kube.Resource, o *crd.Options, v *crd.Version
 			c.Priority = n
 		}
 		v.Columns = append(v.Columns, c)
-	case "metadata":
-		return fmt.Errorf("the marker +%s is not supported", m.name)
+	}
+	return nil
+}
+
+// pairs adds labels or annotations, such as team=a.
+func pairs(m marker, list []string, to *map[string]string) error {
+	for _, pair := range list {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok {
+			return fmt.Errorf("+%s: %q is not NAME=VALUE", m.name, pair)
+		}
+		if *to == nil {
+			*to = map[string]string{}
+		}
+		(*to)[name] = value
 	}
 	return nil
 }

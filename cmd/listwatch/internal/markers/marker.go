@@ -26,6 +26,7 @@ type comments struct {
 // lists.
 var argumentsOf = map[string]string{
 	"kubebuilder:resource":                     "path singular scope shortName; categories;",
+	"kubebuilder:metadata":                     "labels; annotations;",
 	"kubebuilder:subresource:scale":            "specpath statuspath selectorpath",
 	"kubebuilder:deprecatedversion":            "warning",
 	"kubebuilder:selectablefield":              "JSONPath",

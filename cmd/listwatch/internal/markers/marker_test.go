@@ -84,3 +84,52 @@ func TestNothingFollowsAValue(t *testing.T) {
 		}
 	}
 }
+
+func TestMetadataMarkerIsThatOfTheDefinition(t *testing.T) {
+	const metadata = "// +kubebuilder:metadata:"
+	for _, tt := range []struct {
+		markers string
+		want    crd.Metadata
+		failed  string
+	}{
+		{metadata + "labels=\"team=a\"\n" + metadata + `annotations="a.b/c=d=e"`, crd.Metadata{Labels: map[string]string{"team": "a"}, Annotations: map[string]string{"a.b/c": "d=e"}}, ""},
+		{metadata + `labels={team=a,"x="},annotations=k=1;l=2`, crd.Metadata{Labels: map[string]string{"team": "a", "x": ""}, Annotations: map[string]string{"k": "1", "l": "2"}}, ""},
+		{metadata + "labels=a", crd.Metadata{}, `+kubebuilder:metadata: "a" is not NAME=VALUE`},
+		{metadata + "names=a", crd.Metadata{}, "+kubebuilder:metadata: there is no argument names"},
+	} {
+		d, failed := definitionOf(t, tt.markers)
+		var got crd.Metadata
+		if d != nil {
+			tt.want.Name = "boxes.example.com"
+			got = d.Metadata
+		}
+		if diff := cmp.Diff([]any{tt.want, tt.failed}, []any{got, failed}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.markers, diff)
+		}
+	}
+}
+
+// TestResourceMarkerOfAnyVersion: not only that of the first.
+func TestResourceMarkerOfAnyVersion(t *testing.T) {
+	dir := t.TempDir()
+	for _, version := range []string{"v1", "v2"} {
+		source := strings.Replace(box, "package v1", "package "+version, 1) + "A int\n}\n"
+		if version == "v2" {
+			source = strings.Replace(source, "type Box", "// +kubebuilder:storageversion\n// +kubebuilder:resource:path=boxen,scope=Cluster\ntype Box", 1)
+		}
+		if err := os.Mkdir(filepath.Join(dir, version), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, version, "types.go"), []byte(source), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defs, err := Read(dir)
+	if err != nil || len(defs) != 1 {
+		t.Fatalf("%d definitions, %v: want one", len(defs), err)
+	}
+	got := []string{defs[0].Metadata.Name, defs[0].Spec.Names.Plural, defs[0].Spec.Scope}
+	if diff := cmp.Diff([]string{"boxen.example.com", "boxen", "Cluster"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
