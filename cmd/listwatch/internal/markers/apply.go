@@ -1,0 +1,160 @@
+package markers
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/listwatch/listwatch/crd"
+)
+
+// apply adds what markers say to a schema. It keeps the limits that the schema has, which are
+// those of the type of a field.
+func (r *reader) apply(s *crd.Schema, c *comments, n ast.Node) {
+	was, wasOfItems := takeLimits(s), takeLimits(s.Items)
+	for _, m := range c.markers {
+		of := s
+		name, ok := strings.CutPrefix(m.name, "kubebuilder:validation:items:")
+		if ok {
+			if of = s.Items; of == nil {
+				r.fail(n, fmt.Errorf("+%s is for lists", m.name))
+				continue
+			}
+		} else if name, ok = strings.CutPrefix(m.name, "kubebuilder:validation:"); !ok {
+			name = m.name
+		}
+		if limit, ok := strings.CutPrefix(m.name, "k8s:"); ok && (strings.HasPrefix(limit, "min") || strings.HasPrefix(limit, "max")) {
+			name = strings.ToUpper(limit[:1]) + limit[1:] // k8s:maxItems is MaxItems
+		}
+		if err := set(of, name, m); err != nil {
+			r.fail(n, err)
+		}
+	}
+	tighten(s, was)
+	tighten(s.Items, wasOfItems)
+}
+
+// takeLimits removes the limits from a schema.
+func takeLimits(s *crd.Schema) *crd.Schema {
+	if s == nil {
+		return nil
+	}
+	was := *s
+	s.Enum, s.Pattern, s.MultipleOf = nil, "", ""
+	s.Minimum, s.ExclusiveMinimum, s.Maximum, s.ExclusiveMaximum = "", false, "", false
+	s.MinLength, s.MaxLength, s.MinItems, s.MaxItems, s.MinProperties, s.MaxProperties = nil, nil, nil, nil, nil, nil
+	return &was
+}
+
+// tighten adds the limits of o to those of s: values fit both.
+func tighten(s, o *crd.Schema) {
+	if s == nil || o == nil {
+		return
+	}
+	size(&s.MinLength, o.MinLength, 1)
+	size(&s.MaxLength, o.MaxLength, -1)
+	size(&s.MinItems, o.MinItems, 1)
+	size(&s.MaxItems, o.MaxItems, -1)
+	size(&s.MinProperties, o.MinProperties, 1)
+	size(&s.MaxProperties, o.MaxProperties, -1)
+	bound(&s.Minimum, &s.ExclusiveMinimum, o.Minimum, o.ExclusiveMinimum, 1)
+	bound(&s.Maximum, &s.ExclusiveMaximum, o.Maximum, o.ExclusiveMaximum, -1)
+	var also crd.Schema
+	if s.Pattern != "" && o.Pattern != "" && s.Pattern != o.Pattern {
+		also.Pattern = s.Pattern
+	}
+	if s.MultipleOf != "" && o.MultipleOf != "" && s.MultipleOf != o.MultipleOf {
+		also.MultipleOf = s.MultipleOf
+	}
+	if s.Enum != nil && o.Enum != nil && !reflect.DeepEqual(s.Enum, o.Enum) {
+		also.Enum = s.Enum
+	}
+	if !reflect.DeepEqual(also, crd.Schema{}) {
+		s.AllOf = append(s.AllOf, &also)
+	}
+	s.Pattern, s.MultipleOf = cmp.Or(o.Pattern, s.Pattern), cmp.Or(o.MultipleOf, s.MultipleOf)
+	if o.Enum != nil {
+		s.Enum = o.Enum
+	}
+}
+
+// size makes a limit other, if that is stricter: more of those with the sign 1, less with -1.
+func size(limit **int64, other *int64, sign int) {
+	if other != nil && (*limit == nil || cmp.Compare(*other, **limit) == sign) {
+		*limit = other
+	}
+}
+
+// bound makes a limit of a number other, if that is stricter, as size does.
+func bound(limit *json.Number, exclusive *bool, other json.Number, without bool, sign int) {
+	is, _ := limit.Float64()
+	was, _ := other.Float64()
+	order := cmp.Compare(was, is)
+	switch {
+	case other == "":
+	case *limit == "", order == 0:
+		*limit, *exclusive = other, *exclusive || without
+	case order == sign:
+		*limit, *exclusive = other, without
+	}
+}
+
+// set applies one marker, whose name has no prefix of validation.
+func set(s *crd.Schema, name string, m marker) (err error) {
+	sizes := map[string]**int64{"MinLength": &s.MinLength, "MaxLength": &s.MaxLength, "MinItems": &s.MinItems, "MaxItems": &s.MaxItems, "MinProperties": &s.MinProperties, "MaxProperties": &s.MaxProperties}
+	numbers := map[string]*json.Number{"Minimum": &s.Minimum, "Maximum": &s.Maximum, "MultipleOf": &s.MultipleOf}
+	texts := map[string]*string{"Pattern": &s.Pattern, "Format": &s.Format, "Type": &s.Type, "listType": &s.ListType, "mapType": &s.MapType, "structType": &s.MapType}
+	flags := map[string]*bool{
+		"ExclusiveMinimum": &s.ExclusiveMinimum, "ExclusiveMaximum": &s.ExclusiveMaximum, "nullable": &s.Nullable, "Nullable": &s.Nullable,
+		"XIntOrString": &s.IntOrString, "XEmbeddedResource": &s.EmbeddedResource, "EmbeddedResource": &s.EmbeddedResource, "XPreserveUnknownFields": &s.PreserveUnknownFields,
+		"kubebuilder:pruning:PreserveUnknownFields": &s.PreserveUnknownFields,
+	}
+	switch {
+	case sizes[name] != nil:
+		n, err := strconv.ParseInt(m.text, 10, 64)
+		if err != nil {
+			return fmt.Errorf("+%s=%s: want a number", m.name, m.text)
+		}
+		*sizes[name] = &n
+	case numbers[name] != nil:
+		if _, err := strconv.ParseFloat(m.text, 64); err != nil {
+			return fmt.Errorf("+%s=%s: want a number", m.name, m.text)
+		}
+		*numbers[name] = json.Number(m.text)
+	case texts[name] != nil:
+		*texts[name], err = m.string()
+	case flags[name] != nil:
+		*flags[name] = m.text != "false"
+	case name == "Enum":
+		s.Enum, err = m.list()
+	case name == "default" && strings.HasPrefix(m.text, "ref("): // a constant of Go, for other generators
+	case name == "kubebuilder:default", name == "default":
+		s.Default, err = m.value()
+	case name == "listMapKey":
+		var key string
+		key, err = m.string()
+		s.ListMapKeys = append(s.ListMapKeys, key)
+	case name == "kubebuilder:title", name == "kubebuilder:example", name == "Optional", name == "Required", name == "Schemaless":
+	case name == "XValidation":
+		return rule(s, m)
+	case strings.HasPrefix(m.name, "kubebuilder:validation:"):
+		return fmt.Errorf("the marker +%s is not supported", m.name)
+	}
+	return err
+}
+
+func rule(s *crd.Schema, m marker) error {
+	args, err := m.arguments()
+	if err != nil {
+		return err
+	}
+	s.Validations = append(s.Validations, crd.Rule{
+		Rule: args.get("rule"), Message: args.get("message"), MessageExpression: args.get("messageExpression"),
+		Reason: args.get("reason"), FieldPath: args.get("fieldPath"), OptionalOldSelf: args.get("optionalOldSelf") == "true",
+	})
+	return nil
+}

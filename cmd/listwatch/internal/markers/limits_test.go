@@ -1,0 +1,38 @@
+package markers
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestLimitsOfTypeAndField both count.
+func TestLimitsOfTypeAndField(t *testing.T) {
+	for _, tt := range []struct{ field, of, typ, want string }{
+		{"MaxLength=50 MinLength=1", "string", "MaxLength=5 MinLength=2", `"type":"string","minLength":2,"maxLength":5`},
+		{"MaxLength=4 MinLength=3", "string", "MaxLength=5 MinLength=2", `"type":"string","minLength":3,"maxLength":4`},
+		{"MaxItems=10 MinItems=3", "[]string", "MaxItems=3", `"type":"array","minItems":3,"maxItems":3,"items":{"type":"string"}`},
+		{"MinProperties=1", "map[string]bool", "MinProperties=2 MaxProperties=3", `"type":"object","minProperties":2,"maxProperties":3,"additionalProperties":{"type":"boolean"}`},
+		{"Minimum=1 Maximum=9", "int", "Minimum=5 Maximum=10", `"type":"integer","minimum":5,"maximum":9`},
+		{"Minimum=7", "int", "Minimum=5 ExclusiveMinimum=true", `"type":"integer","minimum":7`},
+		{"Minimum=1 ExclusiveMinimum=true", "int", "Minimum=5", `"type":"integer","minimum":5`},
+		{"Maximum=5", "int", "Maximum=5.0 ExclusiveMaximum=true", `"type":"integer","maximum":5.0,"exclusiveMaximum":true`},
+		{"ExclusiveMaximum=true", "int", "Maximum=5", `"type":"integer","maximum":5,"exclusiveMaximum":true`},
+		{"Pattern=b$", "string", "Pattern=^a", `"type":"string","pattern":"^a","allOf":[{"pattern":"b$"}]`},
+		{"Pattern=^a", "string", "Pattern=^a", `"type":"string","pattern":"^a"`},
+		{"Enum=ab;zz Pattern=b", "string", "Enum=ab;abc", `"type":"string","enum":["ab","abc"],"pattern":"b","allOf":[{"enum":["ab","zz"]}]`},
+		{"MultipleOf=4", "int", "MultipleOf=6", `"type":"integer","multipleOf":6,"allOf":[{"multipleOf":4}]`},
+		{"items:MaxLength=9 items:Pattern=b", "[]E", "MaxItems=3", `"type":"array","maxItems":3,"items":{"type":"string","maxLength":5,"pattern":"a","allOf":[{"pattern":"b"}]}`},
+	} {
+		markers := func(of string) string {
+			lines := strings.ReplaceAll(" "+of, " ", "\n// +kubebuilder:validation:")
+			return lines + "\n"
+		}
+		got, failed := specOf(t, markers(tt.field)+"A T\n}\n"+markers(tt.typ)+"type T "+tt.of+"\n"+markers("MaxLength=5 Pattern=a")+"type E string")
+		want := `{"type":"object","required":["A"],"properties":{"A":{` + tt.want + `}}}`
+		if diff := cmp.Diff([]string{want, ""}, []string{got, failed}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.field, diff)
+		}
+	}
+}
