@@ -26,8 +26,9 @@ func (r *reader) fields(t *typeDecl, st *ast.StructType, s *crd.Schema) {
 	for _, f := range st.Fields.List {
 		after := last
 		last = f.End()
-		name, omits, inline, none := jsonTag(f)
+		name, omits, none := jsonTag(f)
 		c := r.comments(t.file, f.Doc, after, f.Pos())
+		inline := len(f.Names) == 0 && name == ""
 		switch {
 		case none:
 			continue
@@ -142,7 +143,8 @@ func (r *reader) property(f *ast.Field, s *crd.Schema, name string, p *crd.Schem
 	s.Properties[name] = p
 }
 
-func jsonTag(f *ast.Field) (name string, omits, inline, none bool) {
+// jsonTag reads the tag of a field. encoding/json does not know the option inline.
+func jsonTag(f *ast.Field) (name string, omits, none bool) {
 	var tag string
 	if f.Tag != nil {
 		if text, err := strconv.Unquote(f.Tag.Value); err == nil {
@@ -152,7 +154,6 @@ func jsonTag(f *ast.Field) (name string, omits, inline, none bool) {
 	name, options, _ := strings.Cut(tag, ",")
 	for option := range strings.SplitSeq(options, ",") {
 		omits = omits || option == "omitempty" || option == "omitzero"
-		inline = inline || option == "inline"
 	}
-	return name, omits, inline || len(f.Names) == 0 && name == "", tag == "-"
+	return name, omits, tag == "-"
 }

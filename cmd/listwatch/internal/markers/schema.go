@@ -69,7 +69,7 @@ func (r *reader) expr(t *typeDecl, e ast.Expr) *crd.Schema {
 	case *ast.SelectorExpr:
 		return r.selected(t, e)
 	case *ast.ArrayType:
-		if id, ok := e.Elt.(*ast.Ident); ok && e.Len == nil && (id.Name == "byte" || id.Name == "uint8") {
+		if e.Len == nil && r.isByte(t, e.Elt) {
 			return &crd.Schema{Type: "string", Format: "byte"}
 		}
 		return &crd.Schema{Type: "array", Items: r.expr(t, e.Elt)}
@@ -88,31 +88,69 @@ func (r *reader) expr(t *typeDecl, e ast.Expr) *crd.Schema {
 }
 
 func (r *reader) selected(t *typeDecl, e *ast.SelectorExpr) *crd.Schema {
-	nothing := &crd.Schema{PreserveUnknownFields: true}
+	d, s, err := r.resolve(t, e)
+	switch {
+	case err != nil:
+		r.fail(e, err)
+		return &crd.Schema{PreserveUnknownFields: true}
+	case s != nil:
+		return s
+	}
+	return r.named(d)
+}
+
+// resolve returns the declaration of a type of another package, or its known schema.
+func (r *reader) resolve(t *typeDecl, e *ast.SelectorExpr) (*typeDecl, *crd.Schema, error) {
 	id, ok := e.X.(*ast.Ident)
 	if !ok {
-		r.fail(e, errors.New("this type has no JSON"))
-		return nothing
+		return nil, nil, errors.New("this type has no JSON")
 	}
 	path, err := r.imported(t.file, id.Name)
 	if err != nil {
-		r.fail(e, err)
-		return nothing
+		return nil, nil, err
 	}
 	if s := known(path, e.Sel.Name); s != nil {
-		return s
+		return nil, s, nil
 	}
 	f, err := r.find(path, t.in)
 	if err != nil {
-		r.fail(e, err)
-		return nothing
+		return nil, nil, err
 	}
 	d := f.types[e.Sel.Name]
 	if d == nil {
-		r.fail(e, fmt.Errorf("the package %s has no type %s", path, e.Sel.Name))
-		return nothing
+		return nil, nil, fmt.Errorf("the package %s has no type %s", path, e.Sel.Name)
 	}
-	return r.named(d)
+	return d, nil, nil
+}
+
+// isByte reports whether encoding/json writes a slice of these elements as text in base64.
+func (r *reader) isByte(t *typeDecl, e ast.Expr) bool {
+	u, methods := r.underlying(t, e)
+	id, ok := u.(*ast.Ident)
+	return ok && !methods && (id.Name == "byte" || id.Name == "uint8")
+}
+
+// underlying returns the type that a type has in the end, and whether methods make its JSON.
+func (r *reader) underlying(t *typeDecl, e ast.Expr) (u ast.Expr, methods bool) {
+	same := true    // as the first: methods are not those of a type that is declared by it
+	for range 100 { // at most: a type must not be declared by itself
+		var d *typeDecl
+		e = ast.Unparen(e)
+		switch e := e.(type) {
+		case *ast.Ident:
+			d = t.in.types[e.Name]
+		case *ast.SelectorExpr:
+			d, _, _ = r.resolve(t, e) // the error is reported where its schema is made
+		}
+		if d == nil {
+			break
+		}
+		name := d.spec.Name.Name
+		methods = methods || same && (d.in.methods[name+".MarshalJSON"] || d.in.methods[name+".MarshalText"])
+		same = same && d.spec.Assign.IsValid()
+		t, e = d, d.spec.Type
+	}
+	return e, methods
 }
 
 // known returns the schema of a type whose source does not show its JSON.
