@@ -121,10 +121,15 @@ func set(s *crd.Schema, name string, m marker) (err error) {
 		}
 		*sizes[name] = &n
 	case numbers[name] != nil:
-		if _, err := strconv.ParseFloat(m.text, 64); err != nil {
+		f, err := strconv.ParseFloat(m.text, 64)
+		text := m.text
+		if !json.Valid([]byte(text)) { // as Go writes it, such as 1_000 and .5
+			text = strconv.FormatFloat(f, 'f', -1, 64)
+		}
+		if err != nil || !json.Valid([]byte(text)) {
 			return fmt.Errorf("+%s=%s: want a number", m.name, m.text)
 		}
-		*numbers[name] = json.Number(m.text)
+		*numbers[name] = json.Number(text)
 	case texts[name] != nil:
 		*texts[name], err = m.string()
 	case flags[name] != nil:
@@ -134,6 +139,9 @@ func set(s *crd.Schema, name string, m marker) (err error) {
 	case name == "default" && strings.HasPrefix(m.text, "ref("): // a constant of Go, for other generators
 	case name == "kubebuilder:default", name == "default":
 		s.Default, err = m.value()
+		if s.Type == "array" && string(s.Default) == "{}" {
+			s.Default = json.RawMessage("[]")
+		}
 	case name == "listMapKey":
 		var key string
 		key, err = m.string()

@@ -36,3 +36,39 @@ func TestLimitsOfTypeAndField(t *testing.T) {
 		}
 	}
 }
+
+// TestNumbersOfGo: as they are in JSON.
+func TestNumbersOfGo(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"1_000", "1000"},
+		{"+5", "5"},
+		{".5", "0.5"},
+		{"5.", "5"},
+		{"0x2p1", "4"},
+		{"9007199254740993", "9007199254740993"},
+		{"1e3", "1e3"},
+		{"Inf", ""},
+		{"NaN", ""},
+		{"1e999", ""},
+		{"true", ""},
+		{"", ""},
+	} {
+		got, failed := specOf(t, "// +kubebuilder:validation:Maximum="+tt.text+"\nA float64\n}")
+		want, wrong := `{"type":"object","required":["A"],"properties":{"A":{"type":"number","maximum":`+tt.want+`}}}`, ""
+		if tt.want == "" {
+			want, wrong = "", "+kubebuilder:validation:Maximum="+tt.text+": want a number"
+		}
+		if diff := cmp.Diff([]string{want, wrong}, []string{got, failed}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.text, diff)
+		}
+	}
+}
+
+// TestEmptyDefault is a list or an object, as the type is.
+func TestEmptyDefault(t *testing.T) {
+	got, failed := specOf(t, "// +kubebuilder:default={}\nA []string\n// +kubebuilder:default={}\nB map[string]bool\n}")
+	want := `{"type":"object","properties":{"A":{"type":"array","default":[],"items":{"type":"string"}},"B":{"type":"object","default":{},"additionalProperties":{"type":"boolean"}}}}`
+	if diff := cmp.Diff([]string{want, ""}, []string{got, failed}); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
