@@ -28,7 +28,10 @@ func Read(dir string) ([]*crd.Definition, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", dir, err)
 	}
-	r := &reader{source: &source{files: token.NewFileSet(), byDir: map[string]*folder{}, byPath: map[string]*folder{}}}
+	r := &reader{
+		source: &source{files: token.NewFileSet(), byDir: map[string]*folder{}, byPath: map[string]*folder{}},
+		depth:  map[*crd.Schema]map[string]int{},
+	}
 	found := map[string]*crd.Definition{}
 	for _, d := range dirs {
 		f, err := r.load(d)

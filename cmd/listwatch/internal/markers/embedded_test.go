@@ -28,3 +28,44 @@ func TestMarkersOfAnEmbeddedStruct(t *testing.T) {
 		}
 	}
 }
+
+// TestOfEmbeddedFieldsTheShallowerOneIsWritten: of two with the same name in JSON.
+func TestOfEmbeddedFieldsTheShallowerOneIsWritten(t *testing.T) {
+	const (
+		types = "\n}\ntype Deep struct{ X string }\ntype Mid struct{ Deep }\ntype Other struct{ X int `json:\",omitempty\"` }\ntype Same struct{ Deep }"
+		x     = `{"type":"object","properties":{"X":{"type":"integer"}}}`
+		twice = "another field is called X in JSON, and of two encoding/json writes none"
+	)
+	for _, tt := range []struct{ fields, want, failed string }{
+		{"Mid\nOther", x, ""},
+		{"Other\nMid", x, ""},
+		{"Mid\nSame\nOther", x, ""},
+		{"Mid", `{"type":"object","required":["X"],"properties":{"X":{"type":"string"}}}`, ""},
+		{"Mid\nSame", "", twice},
+		{"Deep\nOther", "", twice},
+		{"Mid\nOther\nX bool `json:\",omitempty\"`", `{"type":"object","properties":{"X":{"type":"boolean"}}}`, ""},
+	} {
+		got, failed := specOf(t, tt.fields+types)
+		if diff := cmp.Diff([]string{tt.want, tt.failed}, []string{got, failed}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.fields, diff)
+		}
+	}
+}
+
+// TestEmbeddedFieldsThatAreIgnored: those of types that are not exported, but not of structs.
+func TestEmbeddedFieldsThatAreIgnored(t *testing.T) {
+	const a = `"A":{"type":"string"}`
+	for _, tt := range []struct{ fields, want string }{
+		{"str\nA string", `{"type":"object","required":["A"],"properties":{` + a + `}}`},
+		{"*str `json:\"s\"`\nA string", `{"type":"object","required":["A"],"properties":{` + a + `}}`},
+		{"error\nA string", `{"type":"object","required":["A"],"properties":{` + a + `}}`},
+		{"*inner", `{"type":"object","required":["A"],"properties":{` + a + `}}`},
+		{"alias", `{"type":"object","required":["A"],"properties":{` + a + `}}`},
+		{"inner `json:\"in\"`", `{"type":"object","required":["in"],"properties":{"in":{"type":"object","required":["A"],"properties":{` + a + `}}}}`},
+	} {
+		got, failed := specOf(t, tt.fields+"\n}\ntype str string\ntype inner struct{ A string }\ntype alias = inner")
+		if diff := cmp.Diff([]string{tt.want, ""}, []string{got, failed}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.fields, diff)
+		}
+	}
+}

@@ -16,10 +16,11 @@ import (
 type embeddedField struct {
 	*ast.Field
 	comments comments
+	schema   *crd.Schema
 }
 
 // fields adds the fields of a struct to s. As encoding/json has it, its own go before those that
-// it embeds.
+// it embeds, and of these the less deep ones before others.
 func (r *reader) fields(t *typeDecl, st *ast.StructType, s *crd.Schema) {
 	last := st.Fields.Opening
 	var embedded []embeddedField
@@ -30,12 +31,12 @@ func (r *reader) fields(t *typeDecl, st *ast.StructType, s *crd.Schema) {
 		c := r.comments(t.file, f.Doc, after, f.Pos())
 		inline := len(f.Names) == 0 && name == ""
 		switch {
-		case none:
+		case none, r.ignored(t, f):
 			continue
 		case inline && len(r.open) == 1 && isSelector(f.Type, "TypeMeta"):
 			continue // of the whole object
 		case inline:
-			embedded = append(embedded, embeddedField{f, c})
+			embedded = append(embedded, embeddedField{Field: f, comments: c})
 			continue
 		case len(r.open) == 1 && name == "metadata":
 			continue // of the whole object
@@ -48,24 +49,33 @@ func (r *reader) fields(t *typeDecl, st *ast.StructType, s *crd.Schema) {
 			}
 		}
 	}
-	own := map[string]bool{}
+	depth := map[string]int{} // of each member; 0 = own
+	r.depth[s] = depth
 	for n := range s.Properties {
-		own[n] = true
+		depth[n] = 0
 	}
-	for _, f := range embedded {
+	for i, f := range embedded {
 		known := len(r.errs)
 		inner := r.expr(t, f.Type)
 		r.apply(inner, &f.comments, f)
 		if (inner.Type != "object" || inner.AdditionalProperties != nil) && len(r.errs) == known {
 			r.fail(f, errors.New("only a struct without methods for JSON can be inline: give this field a name, also in its json tag"))
 		}
-		for n, p := range inner.Properties {
-			if !own[n] {
-				r.property(f.Field, s, n, p)
+		for n := range inner.Properties {
+			if other, ok := depth[n]; !ok || r.depth[inner][n]+1 < other {
+				depth[n] = r.depth[inner][n] + 1
 			}
 		}
-		for _, n := range inner.Required {
-			if !own[n] {
+		embedded[i].schema = inner
+	}
+	for _, f := range embedded {
+		inner := f.schema
+		for n, p := range inner.Properties {
+			if r.depth[inner][n]+1 != depth[n] {
+				continue
+			}
+			r.property(f.Field, s, n, p)
+			if slices.Contains(inner.Required, n) {
 				s.Required = append(s.Required, n)
 			}
 		}
@@ -75,6 +85,22 @@ func (r *reader) fields(t *typeDecl, st *ast.StructType, s *crd.Schema) {
 	}
 	slices.Sort(s.Required)
 	s.Required = slices.Compact(s.Required)
+}
+
+// ignored reports whether encoding/json ignores an embedded field: it is no struct, and its type is
+// not exported.
+func (r *reader) ignored(t *typeDecl, f *ast.Field) bool {
+	e := f.Type
+	if p, ok := e.(*ast.StarExpr); ok {
+		e = p.X
+	}
+	id, ok := e.(*ast.Ident)
+	if !ok || len(f.Names) > 0 || id.IsExported() {
+		return false
+	}
+	u, _ := r.underlying(t, id)
+	_, ok = u.(*ast.StructType)
+	return !ok
 }
 
 // inherit adds what markers of an embedded struct say of the object to the schema around it.

@@ -13,7 +13,8 @@ import (
 // reader makes schemas of types in source.
 type reader struct {
 	*source
-	open []*typeDecl // that are being read
+	open  []*typeDecl                    // that are being read
+	depth map[*crd.Schema]map[string]int // of the members of structs, in embedded ones
 }
 
 // named returns the schema of a declared type, with the markers of the type.
