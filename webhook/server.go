@@ -17,8 +17,8 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Options set where a Server listens and which certificates it uses. Either Secret, or
-// CertFile and KeyFile, are required.
+// Options set where a Server listens and which certificates it uses. Required are either
+// Secret, or CertFile and KeyFile with a Name and with Service or URL.
 type Options struct {
 	// Secret holds the certificates, which all replicas share. Run creates it. Required
 	// without CertFile and KeyFile.
@@ -29,10 +29,11 @@ type Options struct {
 	CertFile, KeyFile string
 
 	// Name is the name of the webhook configurations. Default: that of Secret.
+	// Required without Secret.
 	Name string
 
 	// Service is the Service by which API servers reach the replicas. Default: the
-	// namespace and name of Secret. Default of ServicePort: 443.
+	// namespace and name of Secret. Required without Secret and URL. Default of ServicePort: 443.
 	//
 	// If the program's own informers list resources that it converts, the Service must set
 	// publishNotReadyAddresses: /readyz of a Manager waits for the informers, these for the
