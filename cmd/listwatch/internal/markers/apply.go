@@ -103,24 +103,64 @@ func bound(limit *json.Number, exclusive *bool, other json.Number, without bool,
 	}
 }
 
+// part returns the part of a schema that a marker sets; nil if it sets none alone.
+func part(s *crd.Schema, name string) any {
+	switch name {
+	case "MinLength":
+		return &s.MinLength
+	case "MaxLength":
+		return &s.MaxLength
+	case "MinItems":
+		return &s.MinItems
+	case "MaxItems":
+		return &s.MaxItems
+	case "MinProperties":
+		return &s.MinProperties
+	case "MaxProperties":
+		return &s.MaxProperties
+	case "Minimum":
+		return &s.Minimum
+	case "Maximum":
+		return &s.Maximum
+	case "MultipleOf":
+		return &s.MultipleOf
+	case "Pattern":
+		return &s.Pattern
+	case "Format":
+		return &s.Format
+	case "Type":
+		return &s.Type
+	case "listType":
+		return &s.ListType
+	case "mapType", "structType":
+		return &s.MapType
+	case "ExclusiveMinimum":
+		return &s.ExclusiveMinimum
+	case "ExclusiveMaximum":
+		return &s.ExclusiveMaximum
+	case "nullable", "Nullable":
+		return &s.Nullable
+	case "XIntOrString":
+		return &s.IntOrString
+	case "XEmbeddedResource", "EmbeddedResource":
+		return &s.EmbeddedResource
+	case "XPreserveUnknownFields", "kubebuilder:pruning:PreserveUnknownFields":
+		return &s.PreserveUnknownFields
+	}
+	return nil
+}
+
 // set applies one marker, whose name has no prefix of validation.
 func set(s *crd.Schema, name string, m marker) (err error) {
-	sizes := map[string]**int64{"MinLength": &s.MinLength, "MaxLength": &s.MaxLength, "MinItems": &s.MinItems, "MaxItems": &s.MaxItems, "MinProperties": &s.MinProperties, "MaxProperties": &s.MaxProperties}
-	numbers := map[string]*json.Number{"Minimum": &s.Minimum, "Maximum": &s.Maximum, "MultipleOf": &s.MultipleOf}
-	texts := map[string]*string{"Pattern": &s.Pattern, "Format": &s.Format, "Type": &s.Type, "listType": &s.ListType, "mapType": &s.MapType, "structType": &s.MapType}
-	flags := map[string]*bool{
-		"ExclusiveMinimum": &s.ExclusiveMinimum, "ExclusiveMaximum": &s.ExclusiveMaximum, "nullable": &s.Nullable, "Nullable": &s.Nullable,
-		"XIntOrString": &s.IntOrString, "XEmbeddedResource": &s.EmbeddedResource, "EmbeddedResource": &s.EmbeddedResource, "XPreserveUnknownFields": &s.PreserveUnknownFields,
-		"kubebuilder:pruning:PreserveUnknownFields": &s.PreserveUnknownFields,
-	}
-	switch {
-	case sizes[name] != nil:
+	switch p := part(s, name).(type) {
+	case **int64:
 		n, err := strconv.ParseInt(m.text, 10, 64)
 		if err != nil {
 			return fmt.Errorf("+%s=%s: want a number", m.name, m.text)
 		}
-		*sizes[name] = &n
-	case numbers[name] != nil:
+		*p = &n
+		return nil
+	case *json.Number:
 		f, err := strconv.ParseFloat(m.text, 64)
 		text := m.text
 		if !json.Valid([]byte(text)) { // as Go writes it, such as 1_000 and .5
@@ -129,11 +169,16 @@ func set(s *crd.Schema, name string, m marker) (err error) {
 		if err != nil || !json.Valid([]byte(text)) {
 			return fmt.Errorf("+%s=%s: want a number", m.name, m.text)
 		}
-		*numbers[name] = json.Number(text)
-	case texts[name] != nil:
-		*texts[name], err = m.string()
-	case flags[name] != nil:
-		*flags[name] = m.text != "false"
+		*p = json.Number(text)
+		return nil
+	case *string:
+		*p, err = m.string()
+		return err
+	case *bool:
+		*p = m.text != "false"
+		return nil
+	}
+	switch {
 	case name == "Enum":
 		s.Enum, err = m.list()
 	case name == "default" && strings.HasPrefix(m.text, "ref("): // a constant of Go, for other generators
