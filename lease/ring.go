@@ -27,6 +27,10 @@ import (
 // RenewDeadline loses its slots and stops. When its Lease has not changed for Duration, other
 // members take the slots. As with an [Elector], each process uses only its own clock. A process
 // that was frozen may write after it has lost its slots: [Share.Token] protects against that.
+//
+// A Lease that somebody deletes by hand counts as alive for its Duration. But if both a table and
+// the Lease of an owner are deleted before a member has read either, the member cannot know of that
+// owner, and may claim its slots while the work on them ends.
 type Ring struct {
 	client  *client.Client
 	key     kube.Key

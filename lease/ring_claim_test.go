@@ -2,6 +2,7 @@ package lease_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -125,26 +126,46 @@ func TestRingTimesBeginWithTheRequest(t *testing.T) {
 }
 
 // TestRingTableThatWasNotSeen: a table is created and deleted between two turns of a member, who
-// therefore creates another one at once. It claims no slots while the owner by the first may work.
+// therefore creates another one at once. It claims no slots while the owner by the first may work,
+// also if the Lease of the owner is deleted too.
 func TestRingTableThatWasNotSeen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCircle(t)
-		a, b := c.join("a", 0, false), c.join("b", 0, false)
-		pass(14 * time.Second)
-		c.srv.On(apitest.Match{Verb: "update", Resource: "leases", UserAgent: b.name}, func(w http.ResponseWriter, r *http.Request) {
-			pass(4500 * time.Millisecond)
-			apitest.Continue(w, r)
-		}).Times(1)
-		pass(5 * time.Second)
-		if slots, _ := c.counts(); slots[a.name] == 0 || slots[b.name] != 0 {
-			t.Fatalf("a has %d slots, b has %d: b has seen the table", slots[a.name], slots[b.name])
-		}
-		a.link.set(mute)
-		c.srv.Delete(kube.Leases, orders)
-		other := c.join("c", 0, false) // of three members, one is assigned slots of a
-		pass(23 * time.Second)         // no two work on one slot, says circle
-		if slots, _ := c.counts(); slots[b.name] != 128 || slots[other.name] != 128 {
-			t.Errorf("%v", slots)
-		}
-	})
+	for _, tt := range []struct {
+		name   string
+		delete bool          // the Lease of the owner
+		after  time.Duration // the table; b reads the Leases 3.5 s after it, and every 2 s
+	}{
+		{"the Lease stays", false, 0},
+		{"the Lease is deleted unread", true, 0},
+		{"the Lease is deleted after it was read", true, 4 * time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCircle(t)
+				a, b := c.join("a", 0, false), c.join("b", 0, false)
+				pass(14 * time.Second)
+				c.srv.On(apitest.Match{Verb: "update", Resource: "leases", UserAgent: b.name}, func(w http.ResponseWriter, r *http.Request) {
+					pass(4500 * time.Millisecond)
+					apitest.Continue(w, r)
+				}).Times(1)
+				pass(5 * time.Second)
+				if slots, _ := c.counts(); slots[a.name] == 0 || slots[b.name] != 0 {
+					t.Fatalf("a has %d slots, b has %d: b has seen the table", slots[a.name], slots[b.name])
+				}
+				a.link.set(mute)
+				c.srv.Delete(kube.Leases, orders)
+				pass(tt.after)
+				want := map[string]int{"b": 256}
+				if tt.delete {
+					a.deleteLease()
+				} else {
+					c.join("c", 0, false) // of three members, one is assigned slots of a
+					want = map[string]int{"b": 128, "c": 128}
+				}
+				pass(23 * time.Second) // no two work on one slot, says circle
+				if slots, _ := c.counts(); !maps.Equal(slots, want) {
+					t.Errorf("%v, want %v", slots, want)
+				}
+			})
+		})
+	}
 }

@@ -1,16 +1,17 @@
 package lease
 
 import (
-	"maps"
 	"slices"
 	"time"
 )
 
 // sighting is the last observed state of a member's Lease, and when it was first observed.
 type sighting struct {
-	mark  string
+	mark  string // "" = it is deleted
+	table string // that it names
 	since time.Time
 	lasts time.Duration
+	dead  bool // it has not changed for lasts
 }
 
 // history is what a Ring knows of its Leases, also of the time before it joined again.
@@ -49,40 +50,45 @@ func (m *ringMember) compare(t ringTable) {
 
 // look records which Leases have changed. dead are the owners and members that have stopped
 // by now, live are the other members. A table may have been created and deleted between two turns:
-// a live member that names another table than f has may still work on slots by it.
+// a live member that names another table than f has may still work on slots by it, and so may one
+// whose Lease was deleted since, whichever table it named before.
 func (m *ringMember) look(f found, asked time.Time) (dead map[string]bool, live []string) {
-	now, dead := time.Now(), make(map[string]bool)
-	note := func(name, mark string, lasts time.Duration) bool {
+	now, dead, read := time.Now(), make(map[string]bool), f.table.object.uid
+	note := func(name, mark, table string, lasts time.Duration) bool {
 		s, known := m.seen[name]
 		if !known || s.mark != mark {
-			s = sighting{mark, now, lasts}
-			m.seen[name] = s
+			s = sighting{mark: mark, since: now, lasts: max(m.options.Duration, lasts)}
 		}
-		return asked.Sub(s.since) < max(m.options.Duration, s.lasts)
+		s.table, s.dead = table, asked.Sub(s.since) >= s.lasts
+		m.seen[name] = s
+		return !s.dead
 	}
 	live, m.split = []string{m.name}, false
 	for name, o := range f.members {
+		by := o.annotation(tableAnnotation)
 		switch {
 		case name == m.name:
-		case note(name, o.mark, seconds(o.record.Seconds)):
+		case note(name, o.mark, by, seconds(o.record.Seconds)):
 			live = append(live, name)
-			by := o.annotation(tableAnnotation)
-			m.split = m.split || by != "" && by != f.table.object.uid
+			m.split = m.split || by != "" && by != read
 		default:
 			dead[name] = true
 		}
 	}
 	for _, name := range f.table.owners {
-		if _, exists := f.members[name]; name != "" && !exists && !note(name, "", m.seen[name].lasts) {
+		if _, exists := f.members[name]; name != "" && !exists && !note(name, "", read, m.seen[name].lasts) {
 			dead[name] = true
 		}
 	}
-	if f.table.object.uid == "" { // keep all: a deleted table may have had owners whose Leases are gone too
-		return dead, live
-	}
-	maps.DeleteFunc(m.seen, func(name string, _ sighting) bool {
+	for name, s := range m.seen {
 		_, exists := f.members[name]
-		return !exists && !slices.Contains(f.table.owners[:], name)
-	})
+		switch {
+		case exists || slices.Contains(f.table.owners[:], name):
+		case !s.dead && (read == "" || s.table != read) && note(name, "", s.table, s.lasts):
+			m.split = true
+		case read != "": // else keep all: a deleted table may have had owners whose Leases are gone too
+			delete(m.seen, name)
+		}
+	}
 	return dead, live
 }

@@ -215,6 +215,8 @@ func TestRingModel(t *testing.T) {
 							c.srv.On(apitest.Match{}, faults.Delay(time.Duration(dice.IntN(9))*time.Second)).Times(1 + dice.IntN(5))
 						case n < 85:
 							c.srv.Delete(kube.Leases, orders)
+						case n < 87:
+							members[i].deleteLease()
 						case n < 92:
 							members[i].kill()
 							replace(i)

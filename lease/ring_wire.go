@@ -215,10 +215,13 @@ func (w *ringWire) inspect(ctx context.Context) error {
 	return nil
 }
 
-// bury deletes the Leases of dead members that own no slot.
+// bury deletes the Leases of dead members that own no slot. One that names another table than the
+// current one stays until the other members have seen too that its member is dead: see look.
 func (m *ringMember) bury(ctx context.Context, dead map[string]bool, f found) {
 	for name, o := range f.members {
-		if dead[name] && !slices.Contains(m.table.owners[:], name) {
+		s := m.seen[name]
+		known := s.table == m.table.object.uid || time.Since(s.since) >= 2*s.lasts
+		if dead[name] && known && !slices.Contains(m.table.owners[:], name) {
 			m.wire.delete(ctx, o)
 		}
 	}
