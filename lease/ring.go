@@ -188,17 +188,13 @@ func (m *ringMember) run(ctx context.Context) (lost, failed error) {
 		m.setOverrun(&overrun{m.valid.Add(m.options.Duration - m.options.RenewDeadline), cmp.Or(why, ErrLost)})
 		defer m.setOverrun(nil)
 		if m.result != nil {
-			if err := <-m.result; !wait.Ended(owning, err) {
-				failed = err // there was none
-			}
+			failed = <-m.result // there was none
 		}
 		if m.applied == (Share{}) {
 			return
 		}
 		m.begin(owning, Share{})
-		if err := <-m.result; failed == nil && !wait.Ended(owning, err) {
-			failed = err
-		}
+		failed = cmp.Or(failed, <-m.result)
 	}()
 	next := time.NewTimer(0)
 	defer next.Stop()
@@ -367,13 +363,16 @@ func (m *ringMember) move(ctx, owning context.Context, dead map[string]bool, liv
 	return nil
 }
 
-// begin calls apply with s. Its error follows on m.result.
+// begin calls apply with s. Its error follows on m.result, unless it says only that owning had
+// ended when apply returned.
 func (m *ringMember) begin(owning context.Context, s Share) {
 	m.applied, m.result = s, make(chan error, 1)
 	go func(result chan<- error) {
 		err := errors.New("the function that is called with shares called runtime.Goexit")
 		defer func() { result <- err }()
-		err = m.apply(owning, s)
+		if err = m.apply(owning, s); wait.Ended(owning, err) {
+			err = nil
+		}
 	}(m.result)
 }
 

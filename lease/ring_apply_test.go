@@ -17,7 +17,7 @@ import (
 // or because of that, but not with the end of its ctx.
 func TestRingEndsWithAnErrorOfApply(t *testing.T) {
 	full := errors.New("the disk is full")
-	foreign := fmt.Errorf("another elector: %w", lease.ErrLost)
+	foreign, other := fmt.Errorf("another elector: %w", lease.ErrLost), fmt.Errorf("another context: %w", context.Canceled)
 	always := func(err error) func(context.Context) error { return func(context.Context) error { return err } }
 	waits := func(f func(context.Context) error) func(context.Context) error {
 		return func(ctx context.Context) error { <-ctx.Done(); return f(ctx) }
@@ -33,6 +33,7 @@ func TestRingEndsWithAnErrorOfApply(t *testing.T) {
 	}{
 		{"with slots", always(full), nothing, false, full},
 		{"with slots, ErrLost of another", always(foreign), nothing, false, foreign},
+		{"shortly before the loss, the end of another context", func(context.Context) error { pass(15500 * time.Millisecond); return other }, nothing, false, other},
 		{"under way at the loss", waits(always(full)), nothing, false, full},
 		{"under way at the loss, with the cause", waits(joined), nothing, false, full},
 		{"under way at the loss, ErrLost of another", waits(always(foreign)), nothing, false, foreign},
@@ -63,12 +64,13 @@ func TestRingEndsWithAnErrorOfApply(t *testing.T) {
 				if tt.stop {
 					stop()
 				} else {
-					c.srv.On(apitest.Match{}, faults.Reset())
+					c.srv.On(apitest.Match{}, faults.Hang())
 				}
 				pass(time.Minute)
 				if tt.want == nil {
 					tt.want = context.Canceled
 					stop()
+					pass(10 * time.Second)
 				}
 				synctest.Wait()
 				select {
