@@ -123,22 +123,24 @@ func (e *Elector) serve(ctx context.Context, h *hold, lead func(context.Context,
 	keeper.Go(func() { t.keep(renewing) })
 	e.setTerm(t)
 	e.log.Info("leading", "lease", e.key.String(), "identity", e.options.Identity, "transitions", h.claim.transitions)
-	err, lost, ours := func() (err, lost error, ours bool) {
+	err, lost := func() (err, lost error) {
 		defer func() { // also if lead panics
+			if lost = t.end(); lost != nil && wait.Ended(working, err) {
+				err = nil
+			}
 			e.setTerm(nil)
 			stop()
 			keeper.Wait()
-			lost, ours = t.end()
 		}()
-		return lead(working, token), nil, false
+		return lead(working, token), nil
 	}()
-	if ours {
+	if t.ours() {
 		e.release(ctx, h, false)
 	}
 	switch {
 	case lost == nil:
 		return err
-	case err == nil || wait.Ended(working, err):
+	case err == nil:
 		return fmt.Errorf("lease %s: %w", e.key, lost)
 	}
 	return fmt.Errorf("lease %s: %w; the work ended with: %w", e.key, lost, err)

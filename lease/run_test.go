@@ -216,6 +216,21 @@ func TestRunReturnsWhatTheWorkDid(t *testing.T) {
 	}
 }
 
+// TestRunReturnsWhatTheWorkDidBeforeALoss: a renewal takes so long that the leadership is lost
+// after lead has returned, and before Run has.
+func TestRunReturnsWhatTheWorkDidBeforeALoss(t *testing.T) {
+	for _, want := range []error{nil, fmt.Errorf("another context: %w", context.Canceled)} {
+		play(t, func(t *testing.T, s *stage) {
+			s.put(released)
+			a := s.replica("a", lease.Options{Trace: lease.Trace{Renewed: func(time.Duration) { pass(time.Minute) }}})
+			err := a.Run(t.Context(), func(context.Context, lease.Token) error { pass(3 * time.Second); return want })
+			if err != want {
+				t.Errorf("Run: %v, want %v", err, want)
+			}
+		})
+	}
+}
+
 // TestRunAgain: one elector leads again and again, with a newer token each time, and
 // not twice at a time.
 func TestRunAgain(t *testing.T) {

@@ -118,12 +118,18 @@ func (t *term) check() error {
 	return nil
 }
 
-// end ends the term after the work. It returns ErrLost if the term was over before, and
-// whether this replica may still hold the Lease.
-func (t *term) end() (lost error, ours bool) {
+// end ends the term after the work. It returns ErrLost if the term was over before.
+func (t *term) end() (lost error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.timer.Stop()
 	t.ended = true
-	return t.over, !t.gone
+	return t.over
+}
+
+// ours reports whether this replica may still hold the Lease.
+func (t *term) ours() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !t.gone
 }
