@@ -77,8 +77,8 @@ type Config struct {
 	// Request.Idle. Over HTTP/2 pings detect a dead connection within 45 s in any case.
 	Timeout time.Duration
 
-	// Proxy returns the proxy of a request, as in http.Transport; nil = HTTPS_PROXY,
-	// HTTP_PROXY and NO_PROXY.
+	// Proxy returns the proxy of a request, as in http.Transport; nil = HTTPS_PROXY, HTTP_PROXY
+	// and NO_PROXY. It is called once a request, and for errors, which must not show its password.
 	Proxy func(*http.Request) (*url.URL, error)
 
 	// Dial opens connections; nil = net.Dialer.

@@ -54,11 +54,7 @@ func (c Config) throughProxies(t *http.Transport) *proxied {
 	return p
 }
 
-// choose returns the proxy for req; nil = none.
-func (p *proxied) choose(req *http.Request) (*url.URL, error) {
-	return p.config.chooseProxy(req)
-}
-
+// chooseProxy returns the proxy for req; nil = none.
 func (c Config) chooseProxy(req *http.Request) (*url.URL, error) {
 	if c.Proxy != nil {
 		return c.Proxy(req)
@@ -66,12 +62,12 @@ func (c Config) chooseProxy(req *http.Request) (*url.URL, error) {
 	return http.ProxyFromEnvironment(req)
 }
 
-// plain is choose for the Transport, which gets an https proxy as an http one;
-// handshake makes its connections.
+// plain returns the proxy that RoundTrip has chosen to the Transport, which gets an https proxy
+// as an http one; handshake makes its connections.
 func (p *proxied) plain(req *http.Request) (*url.URL, error) {
-	u, err := p.choose(req)
-	if err != nil || u == nil || u.Scheme != "https" {
-		return u, err
+	u, _ := req.Context().Value(p).(*url.URL)
+	if u == nil || u.Scheme != "https" {
+		return u, nil
 	}
 	host := u.Hostname()
 	if strings.ContainsFunc(host, func(r rune) bool { return r >= 0x80 }) {
@@ -135,11 +131,17 @@ func refusal(proxy *url.URL, host string, code int) error {
 
 // RoundTrip sends req, and wraps errors in a ProxyError if there is a proxy.
 func (p *proxied) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := p.Transport.RoundTrip(req)
-	u, broken := p.choose(req)
-	if u == nil || broken != nil {
-		return resp, err
+	u, err := p.config.chooseProxy(req)
+	if err != nil {
+		if req.Body != nil {
+			req.Body.Close()
+		}
+		return nil, err
 	}
+	if u == nil {
+		return p.Transport.RoundTrip(req)
+	}
+	resp, err := p.Transport.RoundTrip(req.WithContext(context.WithValue(req.Context(), p, u)))
 	name := (&url.URL{Scheme: u.Scheme, Host: u.Host}).String()
 	if err == nil && resp.StatusCode == http.StatusProxyAuthRequired { // forwarded, without CONNECT
 		resp.Body.Close()
