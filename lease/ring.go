@@ -30,7 +30,8 @@ import (
 //
 // A Lease that somebody deletes by hand counts as alive for its Duration. But if both a table and
 // the Lease of an owner are deleted before a member has read either, the member cannot know of that
-// owner, and may claim its slots while the work on them ends.
+// owner, and may claim its slots while the work on them ends. So may a member that joins after the
+// table was edited by hand claim the slots that the edit took from an owner.
 type Ring struct {
 	client  *client.Client
 	key     kube.Key
