@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -14,8 +13,8 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// A CustomResourceDefinition is served as soon as the write that creates it has
-// returned; see
+// A CustomResourceDefinition whose names are free is served as soon as the write that
+// creates it has returned; see
 // https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/.
 // Versions are converted without a webhook: see package view.
 
@@ -82,7 +81,7 @@ func (s *crdSpec) stored() *crdVersion {
 }
 
 // nameCauses returns the errors about the name of a new definition, or about the fields that
-// an established one, old, must keep, because its stored objects depend on them.
+// old must keep: its name, and what the stored objects of a served one depend on.
 func (s *crdSpec) nameCauses(old *object.Object, name string) (causes []kube.StatusCause) {
 	if old == nil {
 		if s.Group != "" && !strings.Contains(s.Group, ".") {
@@ -100,13 +99,17 @@ func (s *crdSpec) nameCauses(old *object.Object, name string) (causes []kube.Sta
 	if json.Unmarshal(raw, &was) != nil {
 		return nil
 	}
-	for _, f := range [...]struct{ path, is, was string }{
-		{"spec.scope", s.Scope, was.Scope},
-		{"spec.names.kind", s.Names.Kind, was.Names.Kind},
-		{"spec.group", s.Group, was.Group},
-		{"spec.names.plural", s.Names.Plural, was.Names.Plural},
+	_, served := heldNames(old)
+	for _, f := range [...]struct {
+		path, is, was string
+		fixed         bool
+	}{
+		{"spec.scope", s.Scope, was.Scope, served},
+		{"spec.names.kind", s.Names.Kind, was.Names.Kind, served},
+		{"spec.group", s.Group, was.Group, true},
+		{"spec.names.plural", s.Names.Plural, was.Names.Plural, true},
 	} {
-		if f.is != f.was {
+		if f.fixed && f.is != f.was {
 			causes = append(causes, kube.StatusCause{Reason: "FieldValueInvalid", Field: f.path, Message: fmt.Sprintf("Invalid value: %q: field is immutable", f.is)})
 		}
 	}
@@ -204,45 +207,4 @@ func storedVersions(o *object.Object) (list []string) {
 	status, _ := o.Field("status")
 	columns.DecodeLenient(object.LookupJSON(status, "storedVersions"), &list)
 	return list
-}
-
-// established returns o, which has been stored, with the next addition of the server's
-// controllers to its status; nil if there is none.
-func established(o *object.Object) *object.Object {
-	status, ok := o.Field("status")
-	if !ok {
-		return nil
-	}
-	spec, _ := o.Field("spec")
-	next := &object.Object{Key: o.Key, Meta: o.Meta, Fields: o.Fields}
-	switch conditions := object.LookupJSON(status, "conditions"); {
-	case len(conditions) == 0:
-		return nil
-	case string(conditions) != "null":
-		names := namesAt(spec, "names")
-		if bytes.Equal(names, namesAt(status, "acceptedNames")) {
-			return nil
-		}
-		next.SetField("status", object.SetAt(status, "acceptedNames", json.RawMessage(names)), true)
-		return next
-	}
-	now := object.Timestamp()
-	condition := func(typ, reason, message string) map[string]string {
-		return map[string]string{"type": typ, "status": "True", "lastTransitionTime": now, "reason": reason, "message": message}
-	}
-	next.SetField("status", object.Marshal(map[string]any{
-		"conditions": []any{
-			condition("NamesAccepted", "NoConflicts", "no conflicts found"),
-			condition("Established", "InitialNamesAccepted", "the initial names have been accepted")},
-		"acceptedNames":  object.LookupJSON(spec, "names"),
-		"storedVersions": storedVersions(o),
-	}), true)
-	return next
-}
-
-// namesAt returns the names at path, without what has no meaning.
-func namesAt(raw json.RawMessage, path string) []byte {
-	var n crdNames
-	columns.DecodeLenient(object.LookupJSON(raw, path), &n)
-	return object.Marshal(n)
 }

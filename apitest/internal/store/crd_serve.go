@@ -13,13 +13,15 @@ import (
 )
 
 // resourcesOf returns the resources of a definition: the stored version, which may be
-// unserved, and the other served ones.
+// unserved, and the other served ones. Nil = its names are not accepted.
 func resourcesOf(o *object.Object) (kept *object.Info, others []*object.Info) {
 	raw, _ := o.Field("spec")
 	var s crdSpec
-	if json.Unmarshal(raw, &s) != nil || s.stored() == nil {
+	names, served := heldNames(o)
+	if json.Unmarshal(raw, &s) != nil || s.stored() == nil || !served {
 		return nil, nil
 	}
+	s.Names = names
 	stored := s.resource(s.stored())
 	stored.Unserved = !s.stored().Served
 	for i := range s.Versions {
@@ -82,24 +84,36 @@ func (st *Store) define(prev, next *object.Object) {
 	builtIn := func(kept *object.Info) bool { t := st.tables[kept.GroupResource()]; return t != nil && t.Info.BuiltIn }
 	var kept *object.Info
 	var others []*object.Info
+	var more *object.Object
 	if next != nil {
-		kept, others = resourcesOf(next)
+		more = st.named(next)
+		kept, others = resourcesOf(cmp.Or(more, next))
 	}
 	if prev != nil {
 		if was, _ := resourcesOf(prev); was != nil && !builtIn(was) && (kept == nil || was.GroupResource() != kept.GroupResource()) {
 			st.Drop(was.Resource)
 		}
 	}
-	if kept == nil || builtIn(kept) {
-		return
+	if kept != nil && !builtIn(kept) {
+		if t := st.Table(kept.Resource); t != nil && (t.Info.Kind != kept.Kind || t.Info.Namespaced != kept.Namespaced) {
+			st.Drop(kept.Resource) // of an earlier definition, or served without one
+		}
+		st.serve(kept).redefine(kept, others)
 	}
-	if t := st.Table(kept.Resource); t != nil && (t.Info.Kind != kept.Kind || t.Info.Namespaced != kept.Namespaced) {
-		st.Drop(kept.Resource) // of an earlier definition, or served without one
+	if more != nil {
+		st.Commit(st.tables[kube.CustomResourceDefinitions.GroupResource()], more.Key, more)
+	} else if prev != nil {
+		st.released(prev, next)
 	}
-	st.serve(kept).redefine(kept, others)
-	if more := established(next); more != nil {
-		crds := st.tables[kube.CustomResourceDefinitions.GroupResource()]
-		st.Commit(crds, more.Key, more)
+}
+
+// defineAll does so for all definitions, as after a restart. The caller holds the lock.
+func (st *Store) defineAll() {
+	definitions := st.tables[kube.CustomResourceDefinitions.GroupResource()]
+	for o := range definitions.sorted.All() { // as they were at the beginning
+		if now := definitions.objects[o.Key]; now != nil {
+			st.define(nil, now)
+		}
 	}
 }
 

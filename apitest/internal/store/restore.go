@@ -89,19 +89,7 @@ func (st *Store) restore(rv uint64) error {
 	}
 	st.rev = rv
 	st.notify()
-	definitions := st.tables[kube.CustomResourceDefinitions.GroupResource()]
-	for o := range definitions.sorted.All() {
-		kept, others := resourcesOf(o)
-		if kept == nil {
-			continue
-		}
-		if t := st.serve(kept); t.defined {
-			t.redefine(kept, others) // as it was then
-		}
-		if more := established(o); more != nil { // its controllers run again
-			st.Commit(definitions, more.Key, more)
-		}
-	}
+	st.defineAll() // as they were then; the controllers run again
 	return nil
 }
 

@@ -117,10 +117,17 @@ func (st *Store) Load(b []byte) error {
 	if reason := st.begin(&s, newest); reason != "" {
 		return &StateError{Reason: reason}
 	}
-	for _, item := range items {
+	objects, _ := slices.BinarySearchFunc(items, stateRank(kube.CustomResourceDefinitions.Kind)+1, func(i savedItem, rank int) int { return cmp.Compare(i.rank, rank) })
+	for i, item := range items {
+		if i == objects {
+			st.defineAll()
+		}
 		if reason := st.keep(item.raw); reason != "" {
 			return &StateError{item.number, reason}
 		}
+	}
+	if objects == len(items) {
+		st.defineAll()
 	}
 	st.first = st.rev
 	for _, t := range st.tables {
@@ -251,9 +258,6 @@ func (st *Store) keep(raw []byte) (wrong string) {
 	o.Seal(t.Info, rv)
 	t.objects[o.Key] = o
 	t.sorted = t.sorted.with(o)
-	if t.Info.Resource == kube.CustomResourceDefinitions {
-		st.define(nil, o)
-	}
 	return ""
 }
 
