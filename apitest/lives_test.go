@@ -192,8 +192,13 @@ func TestDefinitionWaitsForFinalizers(t *testing.T) {
 			t.Errorf("the definition is without %s: %s", want, crd)
 		}
 	}
-	if code, body := do(t, srv, http.MethodPost, all, `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"late"}}`); code != http.StatusMethodNotAllowed {
-		t.Errorf("a create: %d %s, want 405", code, body)
+	for meta, want := range map[string]string{
+		`"name":"late"`:          `"message":"widgets.example.com \"late\" is forbidden: create not allowed while custom resource definition is terminating","reason":"Forbidden","details":{"name":"late","group":"example.com","kind":"widgets"},"code":403}`,
+		`"generateName":"late-"`: `"message":"widgets.example.com is forbidden: create not allowed while custom resource definition is terminating","reason":"Forbidden","details":{"group":"example.com","kind":"widgets"},"code":403}`,
+	} {
+		if code, body := do(t, srv, http.MethodPost, all, `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{`+meta+`}}`); code != http.StatusForbidden || !strings.Contains(body, want) {
+			t.Errorf("a create with %s: %d %s, want 403 with %s", meta, code, body, want)
+		}
 	}
 	if code, body := do(t, srv, http.MethodDelete, definition, ""); code != http.StatusOK {
 		t.Errorf("a second delete: %d %s", code, body)

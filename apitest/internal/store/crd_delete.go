@@ -2,12 +2,12 @@ package store
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
-	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -87,10 +87,13 @@ func (st *Store) Admits(t *Table, res kube.Resource, o *object.Object) *kube.Sta
 	if t.defined {
 		definition := st.tables[kube.CustomResourceDefinitions.GroupResource()].objects[kube.Key{Name: t.Info.GroupResource()}]
 		if definition != nil && definition.Meta.DeletionTimestamp != "" {
-			st := wire.MethodNotAllowed()
-			st.Message = "create not allowed while custom resource definition is terminating"
-			st.Details.Group, st.Details.Kind = res.Group, res.Plural
-			return st
+			what := res.GroupResource()
+			if o.Meta.Name != "" { // it is generated later
+				what += fmt.Sprintf(" %q", o.Meta.Name)
+			}
+			return &kube.Status{Code: http.StatusForbidden, Reason: "Forbidden",
+				Message: what + " is forbidden: create not allowed while custom resource definition is terminating",
+				Details: &kube.StatusDetails{Name: o.Meta.Name, Group: res.Group, Kind: res.Plural}}
 		}
 	}
 	return st.admitsNamespace(res, o)
