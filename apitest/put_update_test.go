@@ -2,8 +2,10 @@ package apitest_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -106,5 +108,59 @@ func TestMirrorInventsNoGeneration(t *testing.T) {
 		if d := cmp.Diff(want, got.Metadata); d != "" {
 			t.Error(d)
 		}
+	}
+}
+
+// TestMirrorReplacesAnObjectWithAnotherUID: watches see that it is deleted, and then created.
+func TestMirrorReplacesAnObjectWithAnotherUID(t *testing.T) {
+	synctest.Test(t, mirrorsAnotherUID)
+}
+
+func mirrorsAnotherUID(t *testing.T) {
+	srv := apitest.NewInMemory(t)
+	srv.Put(kube.CustomResourceDefinitions, stateCRD)
+	widget := kube.Key{Namespace: "a", Name: "x"}
+	for _, c := range []struct {
+		r   kube.Resource
+		key kube.Key
+		obj string
+	}{
+		{kube.ConfigMaps, kube.Key{Namespace: "a", Name: "x"}, configMap("x", "1")},
+		{widgetsV1, widget, `{"metadata":{"namespace":"a","name":"x"}}`},
+		{kube.CustomResourceDefinitions, kube.Key{Name: "widgets.example.com"}, stateCRD},
+	} {
+		before := srv.Put(c.r, c.obj)
+		recorded := strings.Replace(c.obj, `"metadata":{`, `"metadata":{"uid":"recorded",`, 1)
+		var first, again kube.Revision
+		for _, rev := range []*kube.Revision{&first, &again} { // the second one has the same UID
+			var err error
+			if *rev, err = srv.Mirror(apitest.ResourceInfo{Resource: c.r}, c.key, []byte(recorded)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, events := do(t, srv, http.MethodGet, c.r.Path("")+"?watch=1&timeoutSeconds=1&resourceVersion="+string(before), "")
+		var got []string
+		for line := range strings.Lines(events) {
+			var e struct {
+				Type   string
+				Object struct {
+					Metadata struct{ UID, ResourceVersion string }
+				}
+			}
+			if err := json.Unmarshal([]byte(line), &e); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, fmt.Sprint(e.Type, " ", e.Object.Metadata.UID == "recorded", " ", e.Object.Metadata.ResourceVersion))
+		}
+		added, err := strconv.Atoi(string(first))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{fmt.Sprint("DELETED false ", added-1), "ADDED true " + string(first), "MODIFIED true " + string(again)}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.r, diff)
+		}
+	}
+	if srv.Get(widgetsV1, widget) == nil {
+		t.Error("the object of a definition that was replaced is gone")
 	}
 }

@@ -22,8 +22,9 @@ import (
 // server's, it gets the server's next one, and [State.Revision] maps the two. Changes of
 // several streams that arrived within 5 s are made in the order of their revisions; those
 // that are not above an earlier one, as after a restore, are made as they arrived. An object
-// is stored as recorded, except for the resourceVersion. A change of what is redacted is
-// a change, too, and so is one with a revision that a restored etcd assigned again.
+// is stored as recorded, except for the resourceVersion; one with that name which a client
+// has made is deleted before, by a revision of its own. A change of what is redacted is a
+// change, too, and so is one with a revision that a restored etcd assigned again.
 //
 // A deletion that was not seen, but which a listing shows, gets the highest revision up to that
 // of the listing, or below that of the object's next life, that no recorded change has. If

@@ -173,6 +173,18 @@ func (st *Store) Find(group, version, plural string) (t *Table, info, form *obje
 // Commit stores next, or deletes the object if next is nil, with a new revision, and
 // wakes the watches. The caller holds the lock and has validated the write.
 func (st *Store) Commit(t *Table, key kube.Key, next *object.Object) uint64 {
+	e := st.write(t, key, next)
+	if t.Info.Resource == kube.CustomResourceDefinitions {
+		st.define(e.prev, next)
+	}
+	if t.defined && next == nil && len(t.objects) == 0 {
+		st.retired(t)
+	}
+	return e.rv
+}
+
+// write is Commit without what follows from it in other tables.
+func (st *Store) write(t *Table, key kube.Key, next *object.Object) Event {
 	st.rev++
 	e := Event{rv: st.rev, prev: t.objects[key], next: next}
 	if next == nil {
@@ -197,14 +209,7 @@ func (st *Store) Commit(t *Table, key kube.Key, next *object.Object) uint64 {
 	}
 	st.trim()
 	st.notify()
-	rv := st.rev
-	if t.Info.Resource == kube.CustomResourceDefinitions {
-		st.define(e.prev, next)
-	}
-	if t.defined && next == nil && len(t.objects) == 0 {
-		st.retired(t)
-	}
-	return rv
+	return e
 }
 
 func (st *Store) notify() {
@@ -307,8 +312,9 @@ func (st *Store) Served() (list []*object.Info) {
 }
 
 // Mirror makes a change of another server: it stores the object that read returns as it is, or
-// deletes the object key if read is nil. It adds the resource first, unless it exists. It
-// returns 0 if there is nothing to delete, or if the resource has another kind or scope.
+// deletes the object key if read is nil. It adds the resource first, unless it exists. An object
+// of this name with another UID is deleted before. It returns 0 if there is nothing to delete, or
+// if the resource has another kind or scope.
 func (st *Store) Mirror(info object.Info, key kube.Key, read func(*Table) (*object.Object, error)) (uint64, error) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -329,8 +335,10 @@ func (st *Store) Mirror(info object.Info, key kube.Key, read func(*Table) (*obje
 	if err != nil {
 		return 0, err
 	}
-	if old := t.objects[o.Key]; old != nil {
-		o.Meta.UID = cmp.Or(o.Meta.UID, old.Meta.UID)
+	if old := t.objects[o.Key]; old != nil && cmp.Or(o.Meta.UID, old.Meta.UID) != old.Meta.UID {
+		st.write(t, o.Key, nil) // a definition's objects stay
+	} else if old != nil {
+		o.Meta.UID = old.Meta.UID
 		o.Meta.CreationTimestamp = cmp.Or(o.Meta.CreationTimestamp, old.Meta.CreationTimestamp)
 	}
 	generation := o.Meta.Generation
