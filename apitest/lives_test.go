@@ -161,6 +161,31 @@ func TestGarbageWhenOwnersChange(t *testing.T) {
 	left("child", "other")
 }
 
+// TestGarbageThatIsBeingDeletedKeepsItsOwners: the collector leaves it to its finalizers.
+func TestGarbageThatIsBeingDeletedKeepsItsOwners(t *testing.T) {
+	srv := apitest.NewWith(t, apitest.Options{InMemory: true, CollectGarbage: true})
+	put := func(name, meta string) {
+		srv.Put(kube.ConfigMaps, fmt.Sprintf(`{"metadata":{"namespace":"a","name":%[1]q,"uid":%[1]q%s}}`, name, meta))
+	}
+	const ref = `{"apiVersion":"v1","kind":"ConfigMap","name":%[1]q,"uid":%[1]q}`
+	put("owner", "")
+	put("other", "")
+	put("held", `,"finalizers":["example.com/wait"],"ownerReferences":[`+fmt.Sprintf(ref, "owner")+","+fmt.Sprintf(ref, "other")+"]")
+	for _, name := range []string{"held", "owner"} {
+		if code, body := do(t, srv, http.MethodDelete, configMaps+"/"+name, ""); code != http.StatusOK {
+			t.Fatalf("delete %s: %d %s", name, code, body)
+		}
+	}
+	var owners []string
+	held, _ := apitest.Object[kube.Partial](srv, kube.ConfigMaps, kube.Key{Namespace: "a", Name: "held"})
+	for _, ref := range held.OwnerReferences {
+		owners = append(owners, ref.Name)
+	}
+	if diff := cmp.Diff([]string{"owner", "other"}, owners); diff != "" {
+		t.Errorf("its owners (-want +got):\n%s", diff)
+	}
+}
+
 // TestDefinitionsOfBuiltInResourcesAreRefused, as by kube-apiserver, whose groups without a dot
 // are its own.
 func TestDefinitionsOfBuiltInResourcesAreRefused(t *testing.T) {

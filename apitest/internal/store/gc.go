@@ -177,12 +177,13 @@ func (c *collector) dependent(uid string, p place, o *object.Object) {
 		}
 	}
 	solid := func(r owner) bool { _, waits := c.waiting[r.UID]; return c.alive[r.UID] > 0 && !waits }
+	deleted := o.Meta.DeletionTimestamp != ""
 	switch {
-	case orphans, slices.ContainsFunc(ownersOf(o), solid): // another owner still exists
+	case orphans, !deleted && slices.ContainsFunc(ownersOf(o), solid): // another owner still exists
 		c.st.disown(p.t, o, uid)
 		c.changed = true
 		return
-	case o.Meta.DeletionTimestamp != "":
+	case deleted:
 		return
 	}
 	policy := ""
