@@ -170,7 +170,7 @@ func TestReplayServesStates(t *testing.T) {
 	}
 }
 
-// TestReplaySteps: one entry for each line of stdin.
+// TestReplaySteps: one entry for each line of stdin, or as many as it says, also none.
 func TestReplaySteps(t *testing.T) {
 	srv := apitest.New(t)
 	for i := range 4 {
@@ -189,7 +189,7 @@ func TestReplaySteps(t *testing.T) {
 	limit, release := context.WithTimeout(t.Context(), 20*time.Second)
 	defer release()
 	for _, step := range []struct{ line, want string }{
-		{"\n\n", "^ADDED configmap/c0\n$"}, // RESTART and the first object
+		{"0\n\n0\n\n0\n", "^ADDED configmap/c0\n$"}, // RESTART and the first object
 		{"2\n", "^ADDED configmap/c0\nADDED configmap/c1\nADDED configmap/c2\n$"},
 	} {
 		if _, err := io.WriteString(typed, step.line); err != nil {

@@ -182,8 +182,11 @@ func stepping(in io.Reader, s *replay.Step) (end func()) {
 func steps(in io.Reader, s *replay.Step) {
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
-		n, _ := strconv.Atoi(strings.TrimSpace(lines.Text())) // 0 = no number; the largest for a larger one
-		s.Release(max(1, n))
+		n, err := strconv.Atoi(strings.TrimSpace(lines.Text())) // the largest for a larger one
+		if errors.Is(err, strconv.ErrSyntax) {
+			n = 1 // no number
+		}
+		s.Release(n)
 	}
 	s.Release(1 << 40)
 }
