@@ -187,7 +187,7 @@ func (c *Cluster) grow(d *deployment, now *replicaSet, hash string, n int) {
 	if c.create(kube.ReplicaSets, kube.Key{Namespace: d.Metadata.Namespace, Name: name}, map[string]any{
 		"metadata": metadata{Name: name, Namespace: d.Metadata.Namespace, Labels: labels, Annotations: d.notes(), OwnerReferences: ownedBy(kube.Deployments, &d.object)},
 		"spec":     map[string]any{"replicas": n, "minReadySeconds": d.Spec.MinReadySeconds, "selector": selector, "template": template},
-	}) {
+	}) && n > 0 {
 		c.record(kube.Deployments, &d.object, "deployment-controller", "ScalingReplicaSet", "Scaled up replica set %s from 0 to %d", name, n)
 	}
 }

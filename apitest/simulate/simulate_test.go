@@ -267,6 +267,25 @@ func TestDeploymentScalesAndGoes(t *testing.T) {
 	})
 }
 
+// TestDeploymentWithoutPodsIsNotScaled: a new template is no reason for an Event.
+func TestDeploymentWithoutPodsIsNotScaled(t *testing.T) {
+	play(t, simulate.Options{}, func(w *world) {
+		w.srv.Put(kube.Deployments, workload("web", "web:1", `,"replicas":0`))
+		<-time.After(10 * time.Second)
+		w.patch(kube.Deployments, "web", `{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"web:2"}]}}}}`)
+		<-time.After(10 * time.Second)
+		equal(t, "replica sets", len(w.list(kube.ReplicaSets)), 2)
+		for _, e := range w.list(kube.Events) {
+			if e.Reason == "ScalingReplicaSet" {
+				t.Errorf("an Event of %s %s", e.InvolvedObject.Kind, e.InvolvedObject.Name)
+			}
+		}
+		w.patch(kube.Deployments, "web", `{"spec":{"replicas":1}}`)
+		<-time.After(10 * time.Second)
+		equal(t, "pods", w.images(), map[string]int{"web:2": 1})
+	})
+}
+
 func TestPausedDeploymentDoesNotRoll(t *testing.T) {
 	play(t, simulate.Options{}, func(w *world) {
 		w.srv.Put(kube.Deployments, workload("web", "web:1", `,"replicas":2`))
