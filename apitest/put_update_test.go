@@ -164,3 +164,15 @@ func mirrorsAnotherUID(t *testing.T) {
 		t.Error("the object of a definition that was replaced is gone")
 	}
 }
+
+// TestMirrorWantsANamespace, where the resource has them.
+func TestMirrorWantsANamespace(t *testing.T) {
+	srv := apitest.NewInMemory(t)
+	obj := []byte(`{"metadata":{"name":"x"}}`)
+	if rev, err := srv.Mirror(apitest.ResourceInfo{Resource: kube.ConfigMaps}, kube.Key{Name: "x"}, obj); err == nil || !strings.Contains(err.Error(), "namespace") || rev != "" {
+		t.Errorf("a ConfigMap without a namespace: revision %q, error %v", rev, err)
+	}
+	if rev, err := srv.Mirror(apitest.ResourceInfo{Resource: kube.Nodes}, kube.Key{Name: "x"}, obj); err != nil || rev == "" {
+		t.Errorf("a Node: revision %q, error %v", rev, err)
+	}
+}

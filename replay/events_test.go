@@ -115,16 +115,16 @@ func kinds(events iter.Seq2[watch.Event[kube.Partial], error]) (out []string) {
 const small = `{"t":"header","format":"lwrec","version":1,"timeBase":"2026-01-01T00:00:00Z"}
 {"t":"stream","at":1000000000,"id":1,"target":{"version":"v1","plural":"pods","kind":"Pod","namespaced":true}}
 {"t":"ev","at":2000000000,"id":1,"type":"RESTART"}
-{"t":"ev","at":2000000000,"id":1,"type":"ADDED","rv":"5","object":{"metadata":{"name":"a","resourceVersion":"5"}}}
+{"t":"ev","at":2000000000,"id":1,"type":"ADDED","rv":"5","object":{"metadata":{"namespace":"n","name":"a","resourceVersion":"5"}}}
 {"t":"ev","at":4000000000,"id":1,"type":"SYNCED","rv":"6"}
-{"t":"ev","at":8000000000,"id":1,"type":"MODIFIED","rv":"7","object":{"metadata":{"name":"a","resourceVersion":"7","labels":7}}}
+{"t":"ev","at":8000000000,"id":1,"type":"MODIFIED","rv":"7","object":{"metadata":{"namespace":"n","name":"a","resourceVersion":"7","labels":7}}}
 `
 
 func TestSourceKeepsItsPace(t *testing.T) {
 	want := func(times ...string) []string {
 		return []string{
 			times[0] + " RESTART  <nil>", times[1] + " ADDED a <nil>", times[2] + " SYNCED  <nil>",
-			times[3] + ` MODIFIED  object "a" of 58 bytes: decode metadata.labels: number into map[string]string`,
+			times[3] + ` MODIFIED  object "n/a" of 74 bytes: decode metadata.labels: number into map[string]string`,
 			times[4] + "   the recording ends here: it was truncated",
 		}
 	}
@@ -379,8 +379,8 @@ func TestObjectsAtATime(t *testing.T) {
 	rec := load(t, []byte(strings.Replace(small, `,"labels":7`, "", 1)))
 	for at, want := range map[time.Duration]string{
 		0: "[]", 3 * time.Second: "[]", // the listing was not complete
-		4 * time.Second: `[{"metadata":{"name":"a","resourceVersion":"5"}}]`,
-		time.Hour:       `[{"metadata":{"name":"a","resourceVersion":"7"}}]`,
+		4 * time.Second: `[{"metadata":{"namespace":"n","name":"a","resourceVersion":"5"}}]`,
+		time.Hour:       `[{"metadata":{"namespace":"n","name":"a","resourceVersion":"7"}}]`,
 	} {
 		if got := fmt.Sprintf("%s", rec.ObjectsAt(at)); got != want {
 			t.Errorf("at %v: %s, want %s", at, got, want)

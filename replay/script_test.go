@@ -250,9 +250,10 @@ func TestScriptResetsConnections(t *testing.T) {
 func TestStateRefusesWhatItCannotServe(t *testing.T) {
 	for name, change := range map[string][2]string{
 		"no kind":        {`"kind":"Pod",`, ``},
-		"another kind":   {`{"metadata":{"name":"a"`, `{"kind":"Table","metadata":{"name":"a"`},
-		"another group":  {`{"metadata":{"name":"a"`, `{"apiVersion":"x/v1","metadata":{"name":"a"`},
+		"another kind":   {`{"metadata":`, `{"kind":"Table","metadata":`},
+		"another group":  {`{"metadata":`, `{"apiVersion":"x/v1","metadata":`},
 		"no name":        {`"name":"a",`, ``},
+		"no namespace":   {`"namespace":"n",`, ``},
 		"wrong metadata": {`"name":"a",`, `"name":"a","generation":"x",`},
 		"two versions":   {`{"t":"ev","at":2000000000,"id":1,"type":"RESTART"}`, `{"t":"stream","id":2,"target":{"version":"v2","plural":"pods","kind":"Pod"}}`},
 	} {

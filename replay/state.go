@@ -89,7 +89,7 @@ func storable(r kube.Resource, object []byte) bool {
 	}
 	is := func(name string, into any) bool { return top[name] == nil || json.Unmarshal(top[name], into) == nil }
 	return json.Unmarshal(object, &top) == nil && is("kind", &kind) && is("apiVersion", &apiVersion) && is("metadata", &meta) &&
-		(kind == "" || kind == r.Kind) && (apiVersion == "" || apiVersion == r.APIVersion()) && meta.Name != ""
+		(kind == "" || kind == r.Kind) && (apiVersion == "" || apiVersion == r.APIVersion()) && meta.Name != "" && (meta.Namespace != "" || !r.Namespaced)
 }
 
 // serve adds the resource of t to srv, if srv does not serve it yet.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"math/rand/v2"
 	"sync"
 
@@ -314,7 +315,7 @@ func (st *Store) Served() (list []*object.Info) {
 // Mirror makes a change of another server: it stores the object that read returns as it is, or
 // deletes the object key if read is nil. It adds the resource first, unless it exists. An object
 // of this name with another UID is deleted before. It returns 0 if there is nothing to delete, or
-// if the resource has another kind or scope.
+// if the resource has another kind or scope, and an error if an object lacks a namespace.
 func (st *Store) Mirror(info object.Info, key kube.Key, read func(*Table) (*object.Object, error)) (uint64, error) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -332,8 +333,11 @@ func (st *Store) Mirror(info object.Info, key kube.Key, read func(*Table) (*obje
 		return st.Commit(t, key, nil), nil
 	}
 	o, err := read(t)
-	if err != nil {
+	switch {
+	case err != nil:
 		return 0, err
+	case t.Info.Namespaced && o.Key.Namespace == "":
+		return 0, errors.New("want an object with a namespace: it has none")
 	}
 	if old := t.objects[o.Key]; old != nil && cmp.Or(o.Meta.UID, old.Meta.UID) != old.Meta.UID {
 		st.write(t, o.Key, nil) // a definition's objects stay
