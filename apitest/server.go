@@ -285,9 +285,9 @@ func (s *Server) newClient() *http.Client {
 	return &http.Client{Transport: &authorised{s, transport}}
 }
 
-// AddResource adds a resource to the server, with an empty history, as creating a
-// CustomResourceDefinition does. A resource that is already served, in any version,
-// must be removed first. A resource of package kube without other fields gets its built-in data.
+// AddResource adds a resource to the server, with an empty history. A resource that is already
+// served, in any version, must be removed first. A resource of package kube without other fields
+// gets its built-in data.
 func (s *Server) AddResource(r ResourceInfo) {
 	if info := r.info(); !s.store.Add(kinds.Complete(info)) {
 		s.fail("add %s: the server has such a resource", r)
