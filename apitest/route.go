@@ -259,7 +259,7 @@ func (s *Server) get(x *Exchange, w http.ResponseWriter, v *view.View) *kube.Sta
 		if st := view.Unscalable(x.target.info, o); st != nil {
 			return st
 		}
-		body = view.ScaleOf(x.target.info, o)
+		body = v.Scale(o)
 	}
 	v.Send(w, http.StatusOK, append(body, '\n'))
 	return nil

@@ -3,6 +3,7 @@ package apitest_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -233,4 +234,31 @@ func TestTableOfAnObjectIsPrintedAsInAList(t *testing.T) {
 			t.Errorf("no JSON: %s, want an error", b)
 		}
 	})
+}
+
+// TestTableOfAScale: kubectl get and patch with --subresource=scale.
+func TestTableOfAScale(t *testing.T) {
+	srv := apitest.NewWith(t, apitest.Options{InMemory: true, NoValidation: true, AgesAt: time.Date(2026, 1, 1, 0, 1, 0, 0, time.UTC)})
+	srv.Put(kube.Deployments, `{"metadata":{"namespace":"a","name":"d","creationTimestamp":"2026-01-01T00:00:00Z"},"spec":{"replicas":3},"status":{"replicas":2}}`)
+	const d, table = "/apis/apps/v1/namespaces/a/deployments/d/scale", "application/json;as=Table;g=meta.k8s.io;v=v1"
+	for _, method := range []string{http.MethodGet, http.MethodPatch} {
+		_, body := do(t, srv, method, d, "{}", "Accept", table, "Content-Type", "application/merge-patch+json")
+		var got struct {
+			Kind              string
+			ColumnDefinitions []struct{ Name, Type string }
+			Rows              []struct {
+				Cells  []any
+				Object kube.Partial
+			}
+		}
+		if err := json.Unmarshal([]byte(body), &got); err != nil || got.Kind != "Table" || len(got.Rows) != 1 {
+			t.Fatalf("%s: %v in %s", method, err, body)
+		}
+		if diff := cmp.Diff([]struct{ Name, Type string }{{"Name", "string"}, {"Desired", "integer"}, {"Available", "integer"}, {"Age", "string"}}, got.ColumnDefinitions); diff != "" {
+			t.Errorf("%s: columns (-want +got):\n%s", method, diff)
+		}
+		if diff := cmp.Diff([]any{"d", 3.0, 2.0, "60s"}, got.Rows[0].Cells); diff != "" || got.Rows[0].Object.Name != "d" {
+			t.Errorf("%s: of %q, cells (-want +got):\n%s", method, got.Rows[0].Object.Name, diff)
+		}
+	}
 }

@@ -86,7 +86,7 @@ func (c *change) answer(w http.ResponseWriter, v *view.View, code int) *kube.Sta
 	}
 	body := v.Object(o)
 	if c.target.sub == "scale" {
-		body = view.ScaleOf(c.target.info, o)
+		body = v.Scale(o)
 	}
 	v.Send(w, code, append(body, '\n'))
 	return nil

@@ -41,6 +41,32 @@ func ScaleOf(r *object.Info, o *object.Object) []byte {
 	return object.Marshal(s)
 }
 
+// scaleInfo and scalePrinter are those of a Scale, which no table has.
+var (
+	scaleInfo    = object.Info{Resource: kube.Resource{Group: "autoscaling", Version: "v1", Plural: "scales", Kind: "Scale", Namespaced: true}, BuiltIn: true}
+	scalePrinter = columns.Printer{
+		Columns: []columns.Definition{columns.Text("Name", "name of the object, unique in its namespace"),
+			columns.Integer("Desired", "replicas is the desired number of instances for the scaled object."),
+			columns.Integer("Available", "replicas is the actual number of observed instances of the scaled object."), columns.AgeColumn()},
+		Cells: func(r *columns.Row) {
+			r.Add(r.Meta.Name, r.Object.Integer("spec.replicas"), r.Object.Integer("status.replicas"), r.Age())
+		},
+	}
+)
+
+// Scale returns the Scale of o as a response. That of a custom resource has no other form.
+func (v *View) Scale(o *object.Object) []byte {
+	b := ScaleOf(v.Info, o)
+	scale, err := object.Parse(scaleInfo.Resource, b)
+	if v.as == "" || !v.Info.BuiltIn || err != nil {
+		return b
+	}
+	scale.Seal(&scaleInfo, o.Revision)
+	own := *v
+	own.Info, own.columns = &scaleInfo, false
+	return own.Object(scale)
+}
+
 // Unscalable returns why the Scale of o, a custom resource, cannot be read.
 func Unscalable(r *object.Info, o *object.Object) *kube.Status {
 	if r.BuiltIn || o.Lookup(r.Scale.SpecReplicas) != nil {

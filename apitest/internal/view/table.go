@@ -13,7 +13,10 @@ import (
 // a watch have null. Rows have the cells of all columns: the client omits those that it
 // does not show.
 func (v *View) table(objects []*object.Object, meta listMeta) []byte {
-	p := kinds.PrinterOf(v.Info)
+	p := scalePrinter
+	if v.Info != &scaleInfo {
+		p = kinds.PrinterOf(v.Info)
+	}
 	size := 4 << 10
 	for _, o := range objects {
 		size += 512
