@@ -81,6 +81,29 @@ func TestListWhileItsDefinitionIsReplaced(t *testing.T) {
 	}
 }
 
+// TestWatchWhileItsVersionIsUnserved ends, as those do that had begun.
+func TestWatchWhileItsVersionIsUnserved(t *testing.T) {
+	srv := apitest.NewWith(t, apitest.Options{InMemory: true})
+	const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+	define := func(served bool) string {
+		const version = `{"name":%q,"served":%v,"storage":%v,"schema":{"openAPIV3Schema":{"type":"object"}}}`
+		return fmt.Sprintf(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"foos.g.example.com"},"spec":{"group":"g.example.com","scope":"Cluster",
+			"names":{"plural":"foos","kind":"Foo"},"versions":[`+version+`,`+version+`]}}`, "v1", true, true, "v2", served, false)
+	}
+	if code, body := do(t, srv, http.MethodPost, definitions, define(true)); code != 201 {
+		t.Fatalf("%d %s", code, body)
+	}
+	srv.On(apitest.Match{Verb: "watch", Resource: "foos.g.example.com"}, func(w http.ResponseWriter, r *http.Request) {
+		if code, body := do(t, srv, http.MethodPatch, definitions+"/foos.g.example.com", define(false), "Content-Type", "application/merge-patch+json"); code != 200 {
+			t.Errorf("%d %s", code, body)
+		}
+		apitest.Continue(w, r)
+	}).Times(1)
+	if code, body := do(t, srv, http.MethodGet, "/apis/g.example.com/v2/foos?watch=true", ""); code != 200 || body != "" {
+		t.Errorf("%d %s", code, body)
+	}
+}
+
 // TestDefinitionReplacesWhatHasAnotherKind: objects that were served without a definition, by
 // another kind or scope, are gone with it.
 func TestDefinitionReplacesWhatHasAnotherKind(t *testing.T) {

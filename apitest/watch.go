@@ -26,7 +26,7 @@ func (s *Server) watch(x *Exchange, w http.ResponseWriter, q *store.Query, v *vi
 	}
 	now := uint64(0)
 	if gone == nil {
-		now, gone = s.store.Join(x.target.table, run, marker)
+		now, gone = s.store.Join(x.target.table, x.target.form, run, marker)
 		defer s.store.Leave(x.target.table, run)
 		if gone != nil && s.goneShape() == GoneStatus {
 			return gone

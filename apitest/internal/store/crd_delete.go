@@ -78,6 +78,13 @@ func (st *Store) removed(t *Table) *kube.Status {
 	return &kube.Status{Code: http.StatusNotFound, Reason: "NotFound", Message: "the server could not find the requested resource", Details: &kube.StatusDetails{}}
 }
 
+// serves reports whether a version of a resource, for which a request was routed, is still
+// served. The caller holds the lock.
+func (st *Store) serves(form *object.Info) bool {
+	t := st.tables[form.GroupResource()]
+	return t != nil && t.form(form.Version) != nil
+}
+
 // Admits returns why o may not be created in t now, nil if it may. The caller holds the
 // lock.
 func (st *Store) Admits(t *Table, res kube.Resource, o *object.Object) *kube.Status {

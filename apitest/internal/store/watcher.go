@@ -98,12 +98,12 @@ func (f *filter) Seen(e Event, info *object.Info) (string, *object.Object) {
 
 // Join begins a watch: after w.after, or, with initial, with the current objects, which
 // [Store.Initial] returns. A returned Status means that the history was dropped.
-func (st *Store) Join(t *Table, w *Watcher, initial bool) (rv uint64, gone *kube.Status) {
+func (st *Store) Join(t *Table, form *object.Info, w *Watcher, initial bool) (rv uint64, gone *kube.Status) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	end := t.base + len(t.log)
 	w.cursor, w.live = end, end
-	if st.removed(t) != nil {
+	if st.removed(t) != nil || !st.serves(form) {
 		w.end(EndClean)
 	}
 	switch {
