@@ -157,11 +157,11 @@ func holds(text string, words, without []string) bool {
 		!slices.ContainsFunc(without, func(w string) bool { return natural.Holds(text, w) })
 }
 
-// text has the name, the namespace and the cells in lower case. Between them is what no word
+// text has "namespace/name" and the cells in lower case. Between them is what no word
 // has.
 func (i *item) text() string {
 	var b strings.Builder
-	b.WriteString(i.key.Name + " " + i.key.Namespace)
+	b.WriteString(i.key.String())
 	for _, c := range i.cells.All() {
 		b.WriteString(" " + c)
 	}

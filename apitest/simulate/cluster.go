@@ -168,15 +168,16 @@ func (c *Cluster) step(ctx context.Context) {
 			c.advance(t)
 		}
 	}
-	tasks := make([]task, 0, len(c.dirty))
+	tasks := make([]*task, 0, len(c.dirty))
 	for t := range c.dirty {
-		tasks = append(tasks, t)
+		tasks = append(tasks, &t)
 	}
 	clear(c.dirty)
-	slices.SortFunc(tasks, func(a, b task) int {
+	slices.SortFunc(tasks, func(a, b *task) int {
 		return cmp.Or(cmp.Compare(rank(a.kind), rank(b.kind)), a.key.Compare(b.key))
 	})
-	for _, t := range tasks {
+	for _, dirty := range tasks {
+		t := *dirty
 		if next := c.synced[t].Add(time.Duration(c.size(t)) * syncPerPod); next.After(c.now) {
 			c.later(next, t)
 			continue

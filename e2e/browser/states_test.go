@@ -224,6 +224,41 @@ func TestChangesThatAreNotListed(t *testing.T) {
 	p.sound()
 }
 
+// TestEarlierChangesWhileThereAreNew: as many rows are there as are kept, and those at the end do
+// not go while what is below them is being read.
+func TestEarlierChangesWhileThereAreNew(t *testing.T) {
+	s := stateOf("live", "", nil)
+	now := time.Now().UnixMilli()
+	asked, answer := make(chan int, 9), make(chan bool)
+	s.answers["changes"] = func(r *http.Request) any {
+		before, _ := strconv.Atoi(r.FormValue("before")) // 0 = none
+		if before == 0 {
+			return object{"changes": changesFrom(now, 500, 101), "more": true}
+		}
+		asked <- before
+		<-answer
+		return object{"changes": changesFrom(now, before-1, max(1, before-100)), "more": before > 101}
+	}
+	p := open(t, s.serve(t)+"&type=activity&filter=shop/web-", look{})
+	p.until("document.querySelectorAll('tr.change').length === 400")
+	p.js("document.querySelector('#rows .sheet button').click(), 1", nil)
+	if before := <-asked; before != 101 {
+		t.Errorf("asked for what is before %d", before)
+	}
+	for pos := 501; pos <= 530; pos++ {
+		s.send("activity", pos, object{"changes": changesFrom(now, pos, pos)})
+	}
+	p.shows("#rows", "shop/web-530")
+	close(answer)
+	p.until("document.querySelectorAll('tr.change').length === 530")
+	p.shows("#rows .sheet", "No change from before")
+	s.send("activity", 531, object{"changes": changesFrom(now, 531, 531)})
+	p.shows("#rows", "shop/web-531")
+	p.until("document.querySelectorAll('tr.change').length === 530")
+	p.shows("#rows .sheet", "Earlier changes")
+	p.sound()
+}
+
 // TestTheLongestActivity does not say that nothing earlier is kept.
 func TestTheLongestActivity(t *testing.T) {
 	s := stateOf("live", "", nil)

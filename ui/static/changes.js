@@ -31,7 +31,7 @@ export class Changes {
 		this.id = id;
 		this.rows = this.gaps = [];
 		this.settled = 0; // up to this position, no change is missing between the rows and MORE
-		this.loaded = this.more = false;
+		this.loaded = this.more = this.reading = false;
 		this.failed = "";
 		this.load(0);
 		this.draw();
@@ -48,6 +48,7 @@ export class Changes {
 		this.stop?.abort();
 		const stop = this.stop = new AbortController(), v = this.hooks.view();
 		const past = v.at || this.hooks.state()?.mode === "recording";
+		this.reading = true;
 		try {
 			const d = await get("api/changes", { at: past ? Math.round(this.hooks.now()) : "", before, limit: 100, ns: (v.ns || []).join(","), text: v.filter }, stop.signal);
 			if (stop.signal.aborted) return;
@@ -72,6 +73,7 @@ export class Changes {
 			if (stop.signal.aborted) return;
 			this.failed = e.message;
 		}
+		this.reading = false;
 		this.draw();
 	}
 
@@ -85,7 +87,7 @@ export class Changes {
 		const known = new Set(this.rows.map(c => c.pos)), fresh = d.changes.filter(c => !known.has(c.pos) && this.match(c));
 		const now = Date.now();
 		for (const c of fresh) c.fresh = now;
-		const most = Math.max(KEPT, this.rows.length);
+		const most = this.reading ? Infinity : Math.max(KEPT, this.rows.length); // what is read goes on from the last row
 		const all = d.changes.filter(c => c.op !== "GAP"), oldest = all.find(c => c.pos === Math.min(...all.map(c => c.pos)));
 		if (d.omitted && oldest) fresh.push({ op: "MORE", ...after(oldest), omitted: d.omitted });
 		this.rows = [...fresh, ...this.rows].sort(later);
@@ -97,7 +99,7 @@ export class Changes {
 	match(c) {
 		const v = this.hooks.view(), gap = c.op === "GAP";
 		if (!gap && v.ns?.length && !v.ns.includes(c.ns)) return false;
-		const all = [c.type, c.ns, c.name, c.what, c.by, c.op].join(" ").toLowerCase();
+		const all = [c.type, c.op, c.what, c.by, c.ns ? c.ns + "/" + c.name : c.name].join(" ").toLowerCase(); // as the server has it
 		return v.filter.toLowerCase().split(/\s+/).filter(Boolean).every(w => w[0] === "-" && w.length > 1 ? !whole(all, w.slice(1)) : gap || all.includes(w));
 	}
 

@@ -56,12 +56,12 @@ func (st *Store) Save(w io.Writer, ended bool) (uint64, error) {
 		info    *object.Info
 		objects Collection
 	}
+	slices.SortStableFunc(tables, func(a, b *Table) int { return cmp.Compare(stateRank(a.Info.Kind), stateRank(b.Info.Kind)) })
 	all := make([]kept, len(tables))
 	for i, t := range tables {
 		all[i] = kept{t.Info, t.sorted}
 	}
 	st.mu.Unlock()
-	slices.SortStableFunc(all, func(a, b kept) int { return cmp.Compare(stateRank(a.info.Kind), stateRank(b.info.Kind)) })
 	next := rev + 1
 	if !ended {
 		next += reserved
