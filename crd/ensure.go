@@ -1,6 +1,7 @@
 package crd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,8 +36,9 @@ type EnsureOptions struct {
 // until then, the server's reports may still be about the former names. Ensure does not
 // check whether a change breaks stored objects: see [Diff] and [Check]. The last call wins: a
 // replica of a former version that restarts during an update applies its own definition again,
-// and the server drops the members that this lacks. Ensure does not need a conversion webhook,
-// which may begin after it.
+// and the server drops the members that this lacks. If these are a version for which another call
+// of Ensure still waits, that call fails. Ensure does not need a conversion webhook, which may
+// begin after it.
 func Ensure(ctx context.Context, c *client.Client, o EnsureOptions, defs ...*Definition) error {
 	if o.FieldManager == "" {
 		o.FieldManager = "crd"
@@ -51,7 +53,7 @@ func Ensure(ctx context.Context, c *client.Client, o EnsureOptions, defs ...*Def
 		return nil
 	}
 	for _, d := range defs {
-		err := established(ctx, col, d.Metadata.Name)
+		err := established(ctx, col, d)
 		for errors.Is(err, errUnchecked) && wait.For(ctx, 100*time.Millisecond) == nil {
 			err = checkNames(ctx, col, d)
 		}
@@ -63,7 +65,7 @@ func Ensure(ctx context.Context, c *client.Client, o EnsureOptions, defs ...*Def
 			if !v.Served {
 				continue
 			}
-			exists := func() error { return established(ctx, col, d.Metadata.Name) }
+			exists := func() error { return established(ctx, col, d) }
 			if err := answers(ctx, c, d.resource(v.Name), exists); err != nil {
 				return fmt.Errorf("ensure: wait until %s is served: %w", d.resource(v.Name), err)
 			}
@@ -154,7 +156,11 @@ func (e *NamesError) Error() string {
 type served struct {
 	kube.Meta `json:"metadata"`
 	Spec      struct {
-		Names Names `json:"names"`
+		Names    Names `json:"names"`
+		Versions []struct {
+			Name   string `json:"name"`
+			Served bool   `json:"served"`
+		} `json:"versions"`
 	} `json:"spec,omitzero"`
 	Status struct {
 		AcceptedNames Names `json:"acceptedNames"`
@@ -173,6 +179,25 @@ var errUnchecked = errors.New("the server has not checked the names since it ref
 // errDeleted means that somebody deleted the definition after it was applied.
 var errDeleted = errors.New("it was deleted")
 
+// errReplaced means that somebody applied another definition after it.
+var errReplaced = errors.New("another process has replaced the definition")
+
+// serves returns errReplaced unless the stored definition serves the versions that d serves.
+func (s *served) serves(d *Definition) error {
+	var names []string
+	for _, v := range s.Spec.Versions {
+		if v.Served {
+			names = append(names, v.Name)
+		}
+	}
+	for _, v := range d.Spec.Versions {
+		if v.Served && !slices.Contains(names, v.Name) {
+			return fmt.Errorf("%w by one that serves %s, not %s", errReplaced, cmp.Or(strings.Join(names, ", "), "no version"), v.Name)
+		}
+	}
+	return nil
+}
+
 // checkNames makes the server check the names of d. If a refused name is removed, and the
 // others are those that the server has accepted, it does not check them, and goes on to
 // report the refusal. A category that is added and removed changes the names.
@@ -183,7 +208,7 @@ func checkNames(ctx context.Context, col client.Collection[served], d *Definitio
 		if err := apply(ctx, col, d, false); err != nil {
 			return err
 		}
-		if err := established(ctx, col, d.Metadata.Name); err != nil {
+		if err := established(ctx, col, d); err != nil {
 			return err
 		}
 	}
@@ -193,17 +218,17 @@ func checkNames(ctx context.Context, col client.Collection[served], d *Definitio
 // settle is how long the server may take to check names that were changed.
 const settle = 5 * time.Second
 
-// established waits until the definition serves the names in its spec. The conditions do
-// not say which names they are about: the server updates them, and the names that it has
-// accepted, some time after a change of the spec.
-func established(ctx context.Context, col client.Collection[served], name string) error {
+// established waits until the definition serves the names in its spec, which must also serve the
+// versions of d. The conditions do not say which names they are about: the server updates them, and
+// the names that it has accepted, some time after a change of the spec.
+func established(ctx context.Context, col client.Collection[served], d *Definition) error {
 	ctx, refuse := context.WithCancelCause(ctx)
 	defer refuse(nil)
 	refused, timer := NamesError{}, time.NewTimer(0) // when refused has stood for long enough
 	timer.Stop()
 	defer func() { timer.Stop() }()
 	exists := false
-	return follow(ctx, col, name, func(ev watch.Event[served]) (done bool, err error) {
+	return follow(ctx, col, d.Metadata.Name, func(ev watch.Event[served]) (done bool, err error) {
 		switch ev.Type {
 		case watch.Restart:
 			exists = false
@@ -224,14 +249,14 @@ func established(ctx context.Context, col client.Collection[served], name string
 		for _, c := range ev.Object.Status.Conditions {
 			switch {
 			case c.Type == "NamesAccepted" && c.Status == "False":
-				now = NamesError{Definition: name, Reason: c.Reason, Message: c.Message}
+				now = NamesError{Definition: d.Metadata.Name, Reason: c.Reason, Message: c.Message}
 			case c.Type == "Established" && c.Status == "True":
 				ready = true
 			}
 		}
 		switch same := ev.Object.Spec.Names.equal(ev.Object.Status.AcceptedNames); {
 		case same && ready:
-			return true, nil
+			return true, ev.Object.serves(d)
 		case same && now != (NamesError{}):
 			return false, errUnchecked
 		}
@@ -289,8 +314,8 @@ const absent = "listwatch-asks-if-this-is-served"
 // answers waits until r is served: that is some milliseconds after its definition is
 // established. The server that answers is one of several, perhaps. It asks for an object that
 // does not exist: to read one that is stored in another version, the server needs the
-// conversion webhook, which the caller may start after Ensure. exists returns
-// errDeleted if the definition is gone: then r is never served.
+// conversion webhook, which the caller may start after Ensure. exists returns errDeleted or
+// errReplaced if the definition is gone: then r is never served.
 func answers(ctx context.Context, c *client.Client, r kube.Resource, exists func() error) error {
 	namespace := ""
 	if r.Namespaced {
@@ -306,7 +331,7 @@ func answers(ctx context.Context, c *client.Client, r kube.Resource, exists func
 			if errors.As(err, &st) && st.Details != nil && st.Details.Name == absent {
 				return nil
 			}
-			if gone := exists(); errors.Is(gone, errDeleted) {
+			if gone := exists(); errors.Is(gone, errDeleted) || errors.Is(gone, errReplaced) {
 				return gone
 			}
 		case !errors.Is(err, kube.ErrUnavailable) && !errors.Is(err, kube.ErrThrottled):

@@ -55,7 +55,7 @@ func TestEnsureWaitsForTheNamesThatItApplied(t *testing.T) {
 				began := time.Now()
 				state := func(names, condition string) string {
 					const all = `{"plural":"lamps","singular":"lamp","kind":"Lamp","listKind":"LampList","shortNames":["%s"]}`
-					return fmt.Sprintf(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"lamps.example.com","uid":"u","resourceVersion":"7"},"spec":{"names":`+
+					return fmt.Sprintf(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"lamps.example.com","uid":"u","resourceVersion":"7"},"spec":{"versions":[{"name":"v1","served":true}],"names":`+
 						all+`},"status":{"acceptedNames":`+all+`,"conditions":[%s,{"type":"Established","status":"True"}]}}`, "bb", names, condition)
 				}
 				srv.On(apitest.Match{Verb: "watch", Resource: "customresourcedefinitions"}, func(w http.ResponseWriter, r *http.Request) {

@@ -195,3 +195,52 @@ func TestEnsureOfADefinitionThatSomebodyDeletes(t *testing.T) {
 		})
 	}
 }
+
+// TestEnsureOfADefinitionThatAnotherReplaces: another process applies its definition of the same
+// name, which lacks a version. The last call wins: the first one fails, and does not wait.
+func TestEnsureOfADefinitionThatAnotherReplaces(t *testing.T) {
+	for name, after := range map[string]string{"applied": http.MethodPatch, "established": http.MethodGet} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv := apitest.NewInMemory(t)
+				type lamp struct {
+					kube.Meta `json:"metadata"`
+				}
+				lamps := kube.Resource{Group: "example.com", Version: "v1", Plural: "lamps", Kind: "Lamp", Namespaced: true}
+				one, err := crd.Of[lamp](lamps, crd.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				two, err := crd.Of[lamp](lamps, crd.Options{Also: []crd.Version{crd.VersionOf[lamp]("v2", crd.VersionOptions{})}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				other, err := client.New(client.Config{Server: srv.URL, Dial: srv.Dial})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer other.CloseIdleConnections()
+				var once sync.Once
+				c, err := client.New(client.Config{Server: srv.URL, Dial: srv.Dial, Trace: &client.Trace{Done: func(rt client.RoundTrip) {
+					if rt.Method == after && strings.Contains(rt.Path, "customresourcedefinitions") {
+						once.Do(func() {
+							if err := crd.Ensure(t.Context(), other, crd.EnsureOptions{}, one); err != nil {
+								t.Error(err)
+							}
+						})
+					}
+				}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.CloseIdleConnections()
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				const want = "another process has replaced the definition by one that serves v1, not v2"
+				if err := crd.Ensure(ctx, c, crd.EnsureOptions{}, two); err == nil || !strings.HasSuffix(err.Error(), want) {
+					t.Errorf("after %d requests: %v", len(srv.Requests()), err)
+				}
+			})
+		})
+	}
+}
