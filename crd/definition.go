@@ -19,7 +19,7 @@ type Options struct {
 	ShortNames []string // such as "po" for pods
 	Categories []string // such as "all"
 
-	VersionOptions           // of the version that is stored
+	VersionOptions           // of the version that is stored; only [Of] reads them
 	Also           []Version // further versions, from [VersionOf] or [NewVersion]
 }
 
@@ -139,7 +139,7 @@ type SelectableField struct {
 func Of[T kube.Object](r kube.Resource, o Options) (*Definition, error) {
 	v := VersionOf[T](r.Version, o.VersionOptions)
 	v.Storage = true
-	d := New(r, o, append([]Version{v}, o.Also...)...)
+	d := New(r, o, v)
 	var errs []error
 	for i := range d.Spec.Versions {
 		errs = append(errs, d.Spec.Versions[i].err)
@@ -178,8 +178,9 @@ func NewVersion(name string, root *Schema, o VersionOptions) Version {
 	return v
 }
 
-// New returns the definition of the resource r with complete versions, one of which has
-// Storage set. It checks nothing: see [Definition.Validate].
+// New returns the definition of the resource r with complete versions, and those of o.Also. One of
+// them has Storage set. New does not read the VersionOptions of o: [NewVersion] takes those of a
+// version. It checks nothing: see [Definition.Validate].
 func New(r kube.Resource, o Options, versions ...Version) *Definition {
 	singular := o.Singular
 	if singular == "" {
@@ -193,7 +194,7 @@ func New(r kube.Resource, o Options, versions ...Version) *Definition {
 		APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition",
 		Metadata: Metadata{Name: r.Plural + "." + r.Group},
 		Spec: Spec{
-			Group: r.Group, Scope: scope, Versions: versions,
+			Group: r.Group, Scope: scope, Versions: slices.Concat(versions, o.Also),
 			Names: Names{Plural: r.Plural, Singular: singular, Kind: r.Kind, ListKind: r.Kind + "List", ShortNames: o.ShortNames, Categories: o.Categories},
 		},
 	}
