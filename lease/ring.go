@@ -68,8 +68,8 @@ func NewRing(c *client.Client, k kube.Key, o Options) (*Ring, error) {
 }
 
 // Ready is for a readiness probe: it fails while the server refuses requests for the
-// Leases (401, 403, 404), and while the Lease of the ring's key is not the table of a ring.
-// Then this process cannot claim slots.
+// Leases (401, 403, 404), and while the Lease of the ring's key is not the table of a ring, or
+// its table is malformed. Then this process cannot claim slots.
 func (r *Ring) Ready() error { return r.report.Ready() }
 
 // Check is for a liveness probe: it fails if apply still runs although other members may own slots

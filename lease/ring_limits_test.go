@@ -199,6 +199,35 @@ func TestRingOfAForeignLease(t *testing.T) {
 	})
 }
 
+// TestRingOfAMalformedTable: while the table cannot be read, also one that was good before, no
+// member can claim slots, and Ready says so.
+func TestRingOfAMalformedTable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCircle(t)
+		r, j := c.ring(lease.Options{TakeMissing: true})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- r.Run(ctx, func(context.Context, lease.Share) error { return nil }) }()
+		pass(30 * time.Second)
+		if err := r.Ready(); err != nil {
+			t.Errorf("ready: %v", err)
+		}
+		c.srv.Put(kube.Leases, `{"metadata":{"namespace":"shop","name":"orders","labels":{"listwatch.dev/ring":"orders"},"annotations":{"listwatch.dev/slots":"0-255"}},"spec":`+released+`}`)
+		pass(time.Minute)
+		const want = `the Lease shop/orders is not the table of a ring: the slots of the ring are not written as FIRST-LAST MEMBER: "0-255"`
+		if err := r.Ready(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("ready: %v", err)
+		}
+		c.srv.Delete(kube.Leases, orders)
+		pass(time.Minute)
+		if err := r.Ready(); err != nil {
+			t.Errorf("ready: %v, log %q", err, j.lines())
+		}
+		cancel()
+		<-done
+	})
+}
+
 // TestRingIsRefused: requests that the server refuses are logged once, and Ready fails.
 func TestRingIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -77,7 +77,7 @@ func (w *ringWire) list(ctx context.Context) (found, error) {
 			continue
 		}
 		if f.table.owners, err = parseTable(o.annotation(ringAnnotation)); err != nil {
-			return found{}, err
+			return found{}, fmt.Errorf("the Lease %s %w: %w", w.ring.key, errForeign, err)
 		}
 		f.table.object = o
 	}
@@ -200,7 +200,7 @@ func (m *ringMember) create(ctx context.Context, asked time.Time) error {
 	return err
 }
 
-// errForeign means that the Lease of the ring's key is used for something else.
+// errForeign means that the Lease of the ring's key is used for something else, or cannot be read.
 var errForeign = errors.New("is not the table of a ring")
 
 // inspect returns errForeign unless the Lease of the ring's key is the table of the ring.
