@@ -28,10 +28,13 @@ import (
 // members take the slots. As with an [Elector], each process uses only its own clock. A process
 // that was frozen may write after it has lost its slots: [Share.Token] protects against that.
 //
-// A Lease that somebody deletes by hand counts as alive for its Duration. But if both a table and
-// the Lease of an owner are deleted before a member has read either, the member cannot know of that
-// owner, and may claim its slots while the work on them ends. So may a member that joins after the
-// table was edited by hand claim the slots that the edit took from an owner.
+// A Lease that somebody deletes by hand counts as alive for its Duration; for a member that has not
+// read it, because it joined later, it does so only for that member's own Duration, which may be
+// shorter. The Lease of a member that leaves while there is no table counts as alive too: until its
+// Duration has passed, the others claim no slots. But if both a table and the Lease of an owner are
+// deleted before a member has read either, the member cannot know of that owner, and may claim its
+// slots while the work on them ends. So may a member that joins after the table was edited by hand
+// claim the slots that the edit took from an owner.
 type Ring struct {
 	client  *client.Client
 	key     kube.Key
