@@ -29,7 +29,7 @@ func Read(dir string) ([]*crd.Definition, error) {
 		return nil, fmt.Errorf("read %s: %w", dir, err)
 	}
 	r := &reader{
-		source: &source{files: token.NewFileSet(), byDir: map[string]*folder{}, byPath: map[string]*folder{}},
+		source: &source{files: token.NewFileSet(), byDir: map[string]*folder{}, byPath: map[string]*folder{}, places: map[string]place{}},
 		depth:  map[*crd.Schema]map[string]int{},
 	}
 	found := map[string]*crd.Definition{}

@@ -106,7 +106,7 @@ func (r *reader) resolve(t *typeDecl, e *ast.SelectorExpr) (*typeDecl, *crd.Sche
 	if !ok {
 		return nil, nil, errors.New("this type has no JSON")
 	}
-	path, err := r.imported(t.file, id.Name)
+	path, err := r.imported(t.file, id.Name, t.in)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -23,7 +23,14 @@ type source struct {
 	files  *token.FileSet
 	byDir  map[string]*folder
 	byPath map[string]*folder // by import path
+	places map[string]place   // by import path
 	errs   []error
+}
+
+// place is where the go command finds a package, and the name in its package clause.
+type place struct {
+	dir, name string
+	err       error
 }
 
 // fail notes what is wrong at a node.
@@ -210,26 +217,55 @@ func (s *source) comments(file *ast.File, doc *ast.CommentGroup, after, at token
 	return c
 }
 
-// imported returns the import path of the package that a file calls name.
-func (s *source) imported(file *ast.File, name string) (path string, err error) {
+// imported returns the import path of the package that a file in a folder calls name. An import
+// has the name of its package clause; that of a package which is not found is guessed.
+func (s *source) imported(file *ast.File, name string, from *folder) (string, error) {
+	var paths []string // of imports without a name
 	for _, spec := range file.Imports {
 		path, err := strconv.Unquote(spec.Path.Value)
-		if err != nil {
+		switch {
+		case err != nil:
 			return "", err
-		}
-		parts := strings.Split(path, "/")
-		base := parts[len(parts)-1]
-		if len(parts) > 1 && len(base) > 1 && base[0] == 'v' && strings.Trim(base[1:], "0123456789") == "" && spec.Name == nil && !strings.HasPrefix(path, "k8s.io/") {
-			base = parts[len(parts)-2]
-		}
-		if spec.Name != nil {
-			base = spec.Name.Name
-		}
-		if base == name {
+		case spec.Name == nil:
+			paths = append(paths, path)
+		case spec.Name.Name == name:
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("no import is called %s", name)
+	guess := ""
+	for odds := range 3 { // the go command takes a while for each: likely ones go first
+		for _, path := range paths {
+			if unlike(path, name) != odds {
+				continue
+			}
+			p := s.locate(path, from)
+			if p.name == name {
+				return path, nil
+			}
+			if p.err != nil && odds < 2 && guess == "" {
+				guess = path
+			}
+		}
+	}
+	if guess == "" {
+		return "", fmt.Errorf("no import is called %s", name)
+	}
+	return guess, nil
+}
+
+// unlike returns 0 if a path ends in a name, 1 if it ends in a name and a version, such as
+// shared/v2, and 2 if the package of this name is hardly there.
+func unlike(path, name string) int {
+	parts := strings.Split(path, "/")
+	n := len(parts)
+	version, ok := strings.CutPrefix(parts[n-1], "v")
+	switch {
+	case parts[n-1] == name:
+		return 0
+	case n > 1 && parts[n-2] == name && ok && version != "" && strings.Trim(version, "0123456789") == "":
+		return 1
+	}
+	return 2
 }
 
 // find returns a package that a folder imports.
@@ -237,14 +273,11 @@ func (s *source) find(path string, from *folder) (*folder, error) {
 	if f := s.byPath[path]; f != nil {
 		return f, nil
 	}
-	dir, err := locate(path, from.dir)
-	if err != nil { // the folder is in the module cache, perhaps
-		dir, err = locate(path, ".")
+	p := s.locate(path, from)
+	if p.err != nil {
+		return nil, fmt.Errorf("find the package %s: %w", path, p.err)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("find the package %s: %w", path, err)
-	}
-	f, err := s.load(dir)
+	f, err := s.load(p.dir)
 	if err != nil {
 		return nil, fmt.Errorf("read the package %s: %w", path, err)
 	}
@@ -256,16 +289,30 @@ func (s *source) find(path string, from *folder) (*folder, error) {
 	return f, nil
 }
 
-// locate asks the go command for the folder of a package, as seen from another folder.
-func locate(path, from string) (string, error) {
-	cmd := exec.Command("go", "list", "-find", "-f", "{{.Dir}}", "--", path)
+// locate returns where a package is that a folder imports.
+func (s *source) locate(path string, from *folder) place {
+	p, ok := s.places[path]
+	if ok {
+		return p
+	}
+	if p = locate(path, from.dir); p.err != nil { // the folder is in the module cache, perhaps
+		p = locate(path, ".")
+	}
+	s.places[path] = p
+	return p
+}
+
+// locate asks the go command for the place of a package, as seen from a folder.
+func locate(path, from string) place {
+	cmd := exec.Command("go", "list", "-find", "-f", "{{.Name}} {{.Dir}}", "--", path)
 	cmd.Dir = from
 	out, err := cmd.Output()
 	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
 		line, _, _ := strings.Cut(strings.TrimSpace(string(failed.Stderr)), "\n")
-		return "", fmt.Errorf("go list: %s", line)
+		return place{err: fmt.Errorf("go list: %s", line)}
 	}
-	return strings.TrimSpace(string(out)), err
+	name, dir, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
+	return place{dir, name, err}
 }
 
 // below returns the folders with Go files in dir and below, in order.
