@@ -163,10 +163,12 @@ func (m marker) list() (list []json.RawMessage, err error) {
 			}
 			list = append(list, b)
 		}
-		if v.cut(";") {
+		more := v.cut(";")
+		err = v.end()
+		if more && err != nil { // not the end, as in a;b;
 			continue
 		}
-		if err := v.end(); err != nil {
+		if err != nil {
 			return nil, fmt.Errorf("+%s: %w", m.name, err)
 		}
 		return list, nil

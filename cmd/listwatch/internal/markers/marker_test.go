@@ -71,6 +71,8 @@ func TestNothingFollowsAValue(t *testing.T) {
 		{validation + `Pattern=^"a b",c;d$`, `{"type":"string","pattern":"^\"a b\",c;d$"}`, ""},
 		{validation + "Enum=a,b", "", validation + `Enum: ",b" follows a value`},
 		{validation + "Enum={a, b} ; c", `{"type":"string","enum":["a","b","c"]}`, ""},
+		{validation + "Enum=a;b ; ", `{"type":"string","enum":["a","b"]}`, ""},
+		{validation + `Enum=a;""`, `{"type":"string","enum":["a",""]}`, ""},
 		{"+kubebuilder:default=a;b", `{"type":"string","default":"a;b"}`, ""},
 		{`+kubebuilder:default="a"b`, "", `+kubebuilder:default: "b" follows a value`},
 	} {
