@@ -16,7 +16,11 @@ import (
 // those of the type of a field.
 func (r *reader) apply(s *crd.Schema, c *comments, n ast.Node) {
 	was, wasOfItems := takeLimits(s), takeLimits(s.Items)
+	_, ofType := n.(*ast.TypeSpec)
 	for _, m := range c.markers {
+		if ofType && (m.name == "kubebuilder:default" || m.name == "default") {
+			continue // it is that of a field
+		}
 		of := s
 		name, ok := strings.CutPrefix(m.name, "kubebuilder:validation:items:")
 		if ok {

@@ -5,7 +5,8 @@
 // [Read] parses the packages below a folder, by the files that are built on this system. Types of
 // other packages are read from their source, which the go command finds. The marker comments that
 // change a definition and are not known here, or stand behind a field, are errors; those of other
-// generators are ignored. Of the limits of a field and its type both count.
+// generators are ignored. Of the limits of a field and its type both count. A default value is that
+// of a field: as for controller-gen, the marker has no effect on a type.
 // Unlike controller-gen, the schema does not have the members apiVersion, kind and
 // metadata of the whole object, which the server adds, an ObjectMeta inside a spec keeps
 // its labels and annotations, and a RawExtension its members.

@@ -17,7 +17,7 @@ func TestMarkersOfAnEmbeddedStruct(t *testing.T) {
 	for _, tt := range []struct{ fields, types, want, failed string }{
 		{"In", in, `{"type":"object","minProperties":1,"maxProperties":3}`, ""},
 		{"In", preserve + "// +nullable\n" + in, `{"type":"object","nullable":true,"minProperties":1,"maxProperties":3,"x-kubernetes-preserve-unknown-fields":true}`, ""},
-		{"In", "// +kubebuilder:default={A: a}\n// +structType=atomic\ntype In struct{ A string }", `{"type":"object","default":{"A":"a"},"minProperties":1,"maxProperties":3,"required":["A"],"properties":{"A":{"type":"string"}},"x-kubernetes-map-type":"atomic"}`, ""},
+		{"// +kubebuilder:default={A: a}\nIn", "// +structType=atomic\ntype In struct{ A string }", `{"type":"object","default":{"A":"a"},"minProperties":1,"maxProperties":3,"required":["A"],"properties":{"A":{"type":"string"}},"x-kubernetes-map-type":"atomic"}`, ""},
 		{validation + "MaxProperties=2\n" + validation + `XValidation:rule="true"` + "\nIn", in, `{"type":"object","minProperties":1,"maxProperties":2,"x-kubernetes-validations":[{"rule":"true"}]}`, ""},
 		{"In\nMore", in + preserve + validation + "MinProperties=2\ntype More struct{}", `{"type":"object","minProperties":2,"maxProperties":3,"x-kubernetes-preserve-unknown-fields":true}`, ""},
 		{"// +mapType=granular\nIn\n// +mapType=atomic\nMore", in + "type More struct{}", "", "the embedded structs have different default values or map types"},
@@ -64,6 +64,24 @@ func TestEmbeddedFieldsThatAreIgnored(t *testing.T) {
 		{"inner `json:\"in\"`", `{"type":"object","required":["in"],"properties":{"in":{"type":"object","required":["A"],"properties":{` + a + `}}}}`},
 	} {
 		got, failed := specOf(t, tt.fields+"\n}\ntype str string\ntype inner struct{ A string }\ntype alias = inner")
+		if diff := cmp.Diff([]string{tt.want, ""}, []string{got, failed}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.fields, diff)
+		}
+	}
+}
+
+// TestDefaultOfATypeIsNone: as for controller-gen, where it is that of a field.
+func TestDefaultOfATypeIsNone(t *testing.T) {
+	const (
+		none  = `{"type":"object","required":["A"],"properties":{"A":{"type":"string"}}}`
+		types = "\n}\n// +kubebuilder:default=x\n// +default=\"x\"\ntype T string\n// +kubebuilder:default={A: x}\ntype In struct{ A T }"
+	)
+	for _, tt := range []struct{ fields, want string }{
+		{"A T", none},
+		{"In", none},
+		{"// +kubebuilder:default=y\nA T", `{"type":"object","properties":{"A":{"type":"string","default":"y"}}}`},
+	} {
+		got, failed := specOf(t, tt.fields+types)
 		if diff := cmp.Diff([]string{tt.want, ""}, []string{got, failed}); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.fields, diff)
 		}
