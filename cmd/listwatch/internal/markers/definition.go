@@ -59,13 +59,25 @@ func Read(dir string) ([]*crd.Definition, error) {
 		defs = append(defs, d)
 	}
 	slices.SortFunc(defs, func(a, b *crd.Definition) int { return strings.Compare(a.Metadata.Name, b.Metadata.Name) })
-	if err := errors.Join(r.errs...); err != nil {
+	if err := errors.Join(once(r.errs)...); err != nil {
 		return nil, err
 	}
 	if len(defs) == 0 {
 		return nil, fmt.Errorf("no type in %s embeds metav1.TypeMeta and metav1.ObjectMeta: name the folder of the API types", dir)
 	}
 	return defs, nil
+}
+
+// once returns each error once: a type is read for each field that has it.
+func once(errs []error) []error {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(errs, func(err error) bool {
+		if err == nil || seen[err.Error()] {
+			return true
+		}
+		seen[err.Error()] = true
+		return false
+	})
 }
 
 // isResource reports whether a struct embeds TypeMeta and ObjectMeta.

@@ -50,7 +50,7 @@ func specOf(t *testing.T, source string) (schema, failed string) {
 
 // TestMethodsMakeTheJSONOfAType: the source of a type with MarshalText or MarshalJSON does not.
 func TestMethodsMakeTheJSONOfAType(t *testing.T) {
-	const advice = " has its own MarshalJSON: give it the marker +kubebuilder:validation:Type, or each field of it this one and +kubebuilder:validation:Schemaless"
+	const advice = " has its own MarshalJSON: give it the marker +kubebuilder:validation:Type, and +kubebuilder:pruning:PreserveUnknownFields if it is an object, or each field of it these and +kubebuilder:validation:Schemaless"
 	for _, tt := range []struct{ field, types, want, failed string }{
 		{"A Level", "type Level int\nfunc (l Level) MarshalText() ([]byte, error) { return nil, nil }", `{"type":"string"}`, ""},
 		{"A *Level", "type Level struct{ N int }\nfunc (l *Level) MarshalText() ([]byte, error) { return nil, nil }", `{"type":"string"}`, ""},
@@ -60,6 +60,7 @@ func TestMethodsMakeTheJSONOfAType(t *testing.T) {
 		{"A *netip.Addr", "", `{"type":"string"}`, ""},
 		{"A Odd", "type Odd struct{}\nfunc (o Odd) MarshalJSON() ([]byte, error) { return nil, nil }", "", "Odd" + advice},
 		{"A Odd", "// +kubebuilder:validation:Type=string\ntype Odd struct{ B int }\nfunc (o Odd) MarshalJSON() ([]byte, error) { return nil, nil }", `{"type":"string"}`, ""},
+		{"A Odd", "// +kubebuilder:validation:Type=object\n// +kubebuilder:pruning:PreserveUnknownFields\ntype Odd struct{ B int }\nfunc (o Odd) MarshalJSON() ([]byte, error) { return nil, nil }", `{"type":"object","x-kubernetes-preserve-unknown-fields":true}`, ""},
 		{"A Odd", "// +kubebuilder:validation:XIntOrString\ntype Odd struct{ B int }\nfunc (o *Odd) MarshalJSON() ([]byte, error) { return nil, nil }", `{"x-kubernetes-int-or-string":true}`, ""},
 		{"A big.Int", "", "", "Int" + advice},
 		{"// +kubebuilder:validation:Schemaless\n// +kubebuilder:validation:Type=integer\nA big.Int", "", `{"type":"integer"}`, ""},

@@ -77,6 +77,19 @@ type Box struct {
 	}
 }
 
+// TestReadReportsWhatIsWrongOnce: not once for each field of a type.
+func TestReadReportsWhatIsWrongOnce(t *testing.T) {
+	dir := t.TempDir()
+	source := box + "A, B Odd\nC []Odd\nIn\n}\ntype In struct{ D Odd }\ntype Odd func()\n"
+	if err := os.WriteFile(filepath.Join(dir, "types.go"), []byte(source), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Read(dir)
+	if want := filepath.Join(dir, "types.go") + ":23:10: this type has no JSON"; err == nil || err.Error() != want {
+		t.Errorf("\n got %v\nwant %s", err, want)
+	}
+}
+
 func firstLine(err error) string {
 	if err == nil {
 		return ""

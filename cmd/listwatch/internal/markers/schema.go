@@ -41,7 +41,7 @@ func (r *reader) declared(t *typeDecl) *crd.Schema {
 	case t.in.methods[name+".MarshalJSON"] && t.comment.has("kubebuilder:validation:Type", "kubebuilder:validation:XIntOrString", "kubebuilder:validation:XPreserveUnknownFields", "kubebuilder:pruning:PreserveUnknownFields"):
 		return &crd.Schema{}
 	case t.in.methods[name+".MarshalJSON"]:
-		r.fail(t.spec, fmt.Errorf("%s has its own MarshalJSON: give it the marker +kubebuilder:validation:Type, or each field of it this one and +kubebuilder:validation:Schemaless", name))
+		r.fail(t.spec, fmt.Errorf("%s has its own MarshalJSON: give it the marker +kubebuilder:validation:Type, and +kubebuilder:pruning:PreserveUnknownFields if it is an object, or each field of it these and +kubebuilder:validation:Schemaless", name))
 		return &crd.Schema{PreserveUnknownFields: true}
 	case t.in.methods[name+".MarshalText"]:
 		return &crd.Schema{Type: "string"}
