@@ -110,7 +110,7 @@ func (f *folder) value(name, other string) string {
 // resource adds a version to the definition of its kind.
 func (r *reader) resource(t *typeDecl, found map[string]*crd.Definition) {
 	kind := t.spec.Name.Name
-	res := kube.Resource{Group: t.in.value("groupName", ""), Version: t.in.value("versionName", t.in.name), Plural: plural(strings.ToLower(kind)), Kind: kind, Namespaced: true}
+	res := kube.Resource{Group: t.in.value("groupName", ""), Version: t.in.value("versionName", t.in.name), Plural: plural(kind), Kind: kind, Namespaced: true}
 	root := r.named(t)
 	for _, name := range []string{"apiVersion", "kind", "metadata"} {
 		delete(root.Properties, name)
@@ -196,15 +196,21 @@ func pairs(m marker, list []string, to *map[string]string) error {
 	return nil
 }
 
+// plurals are ends of kinds and of their plurals, as controller-gen has them from flect; the first
+// that fits counts. Those of whole words are without the first letter, which may be a capital.
+const plurals = "ata/ata ia/ia ea/ea uota/uotas nformation/nformation erson/eople hild/hildren " +
+	"ndex/ndices ertex/ertices ortex/ortices odex/odices trix/trices ppendix/ppendices elix/elices x/xes " +
+	"ysis/yses hesis/heses gnosis/gnoses opsis/opses risis/rises xis/xes lias/liases us/uses ss/sses S/Ses s/s " +
+	"ch/ches sh/shes ez/ezzes iz/izzes tz/tzes zz/zzes eaf/eaves oaf/oaves lf/lves rf/rves fe/ves " +
+	"ay/ays ey/eys oy/oys uy/uys y/ies io/ios oo/oos lo/los to/tos ano/anos o/oes"
+
 // plural returns the English plural of a kind in lower case.
-func plural(s string) string {
-	for _, end := range []string{"s", "x", "z", "ch", "sh"} {
-		if strings.HasSuffix(s, end) {
-			return s + "es"
+func plural(kind string) string {
+	for _, ends := range strings.Fields(plurals) {
+		end, other, _ := strings.Cut(ends, "/")
+		if stem, ok := strings.CutSuffix(kind, end); ok {
+			return strings.ToLower(stem + other)
 		}
 	}
-	if stem, ok := strings.CutSuffix(s, "y"); ok && stem != "" && !strings.ContainsRune("aeiou", rune(stem[len(stem)-1])) {
-		return stem + "ies"
-	}
-	return s + "s"
+	return strings.ToLower(kind) + "s"
 }

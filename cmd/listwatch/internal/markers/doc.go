@@ -7,6 +7,9 @@
 // change a definition and are not known here, or stand behind a field, are errors; those of other
 // generators are ignored. Of the limits of a field and its type both count. A default value is that
 // of a field: as for controller-gen, the marker has no effect on a type.
+// The plural of a kind is that of controller-gen, but for rare words: where the name of the
+// resource matters, path= of +kubebuilder:resource decides.
+//
 // Unlike controller-gen, the schema does not have the members apiVersion, kind and
 // metadata of the whole object, which the server adds, an ObjectMeta inside a spec keeps
 // its labels and annotations, and a RawExtension its members.
