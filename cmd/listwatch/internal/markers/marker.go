@@ -66,8 +66,28 @@ func (c *comments) read(g *ast.CommentGroup, onlyMarkers bool) {
 		c.markers = append(c.markers, m)
 	}
 	if !onlyMarkers {
-		c.text = strings.TrimSpace(strings.Join(lines, "\n"))
+		c.text = published(lines)
 	}
+}
+
+// published returns the text of a comment for others: without what follows --- and lines that
+// begin with TODO, but for those in blocks of code.
+func published(lines []string) string {
+	var text []string
+	code := false
+	for _, line := range lines {
+		trimmed := strings.TrimSpace(line)
+		if strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~") {
+			code = !code
+		}
+		if !code && strings.HasPrefix(trimmed, "---") {
+			break
+		}
+		if code || !strings.HasPrefix(trimmed, "TODO") {
+			text = append(text, line)
+		}
+	}
+	return strings.TrimSpace(strings.Join(text, "\n"))
 }
 
 func (c *comments) has(names ...string) bool {

@@ -135,3 +135,20 @@ func TestResourceMarkerOfAnyVersion(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestNotesAreNotPublished: what follows --- and lines with TODO are for those who read the source.
+func TestNotesAreNotPublished(t *testing.T) {
+	const max = "\n// +kubebuilder:validation:MaxLength=3"
+	for _, tt := range []struct{ text, want string }{
+		{"// Shown.\n// ---\n// A secret." + max, `"description":"Shown.","type":"string","maxLength":3`},
+		{"// TODO(me): drop it." + max, `"type":"string","maxLength":3`},
+		{"// Shown.\n//  TODO: no.\n// The TODO list.", `"description":"Shown.\nThe TODO list.","type":"string"`},
+		{"// ~~~\n// ---\n// TODO\n// ~~~\n// ---\n// No.", `"description":"~~~\n---\nTODO\n~~~","type":"string"`},
+	} {
+		got, failed := specOf(t, tt.text+"\nA string\n}\n")
+		want := `{"type":"object","required":["A"],"properties":{"A":{` + tt.want + `}}}`
+		if diff := cmp.Diff([]string{want, ""}, []string{got, failed}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.text, diff)
+		}
+	}
+}
