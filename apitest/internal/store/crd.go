@@ -80,8 +80,9 @@ func (s *crdSpec) stored() *crdVersion {
 	return nil
 }
 
-// nameCauses returns the errors about the name of a new definition, or about the fields that
-// old must keep: its name, and what the stored objects of a served one depend on.
+// nameCauses returns the errors about the name of a new definition, about the kind of lists, and
+// about the fields that old must keep: its name, and what the stored objects of a served one
+// depend on.
 func (s *crdSpec) nameCauses(old *object.Object, name string) (causes []kube.StatusCause) {
 	if old == nil {
 		if s.Group != "" && !strings.Contains(s.Group, ".") {
@@ -92,12 +93,18 @@ func (s *crdSpec) nameCauses(old *object.Object, name string) (causes []kube.Sta
 			causes = append(causes, kube.StatusCause{Reason: "FieldValueInvalid", Field: "metadata.name",
 				Message: `Invalid value: "` + name + `": must be spec.names.plural+"."+spec.group`})
 		}
+	}
+	if s.Names.Kind != "" && s.Names.Kind == s.Names.ListKind {
+		causes = append(causes, kube.StatusCause{Reason: "FieldValueInvalid", Field: "spec.names.listKind",
+			Message: fmt.Sprintf("Invalid value: %q: kind and listKind may not be the same", s.Names.ListKind)})
+	}
+	if old == nil {
 		return causes
 	}
 	raw, _ := old.Field("spec")
 	var was crdSpec
 	if json.Unmarshal(raw, &was) != nil {
-		return nil
+		return causes
 	}
 	_, served := heldNames(old)
 	for _, f := range [...]struct {
