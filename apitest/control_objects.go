@@ -200,8 +200,9 @@ func (s *Server) List(r kube.Resource) ([][]byte, kube.Revision) {
 
 // CollectGarbage does the work of a garbage collector: it deletes objects without any
 // existing owner, in whole chains, and completes foreground deletions and those that
-// orphan their dependents. With Options.CollectGarbage it runs after each deletion, and after a
-// client has created an object with an owner that does not exist, or changed the owners of one.
+// orphan their dependents. With Options.CollectGarbage it runs after a client has deleted an
+// object, created one with an owner that does not exist, or changed the owners of one; not
+// after Delete, DeleteIf and Mirror.
 func (s *Server) CollectGarbage() {
 	s.store.CollectAll()
 }

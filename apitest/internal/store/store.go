@@ -63,7 +63,7 @@ type Options struct {
 	WatchBuffer    int    // events that a watch may lag behind
 	Seed           uint64 // of UIDs, generated names and chosen timeouts
 	Namespaces     bool   // namespaces must exist; deleting one deletes its objects
-	CollectGarbage bool   // collect garbage after each deletion
+	CollectGarbage bool   // collect garbage after each deletion by a client
 }
 
 // New returns a store without resources.
