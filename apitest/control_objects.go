@@ -50,8 +50,9 @@ func parse(t *store.Table, r kube.Resource, b []byte) (*object.Object, error) {
 // Mirror makes a change of another server: it stores obj with all of its metadata but the
 // resourceVersion, which is a new one even if the object is unchanged, or deletes the object
 // key if obj is nil. It first serves r if it does not, and deletes an object of that name with
-// another UID. It returns the revision; "" if there is nothing to delete, or if what is served
-// as r has another kind or scope, as after the definition of a custom resource was replaced.
+// another UID. It returns the revision; "" if there is nothing to delete, if the definition
+// of r waits for its names, or if what is served as r has another kind or scope, as after the
+// definition of a custom resource was replaced.
 func (s *Server) Mirror(r ResourceInfo, key kube.Key, obj []byte) (kube.Revision, error) {
 	var read func(*store.Table) (*object.Object, error)
 	if obj != nil {

@@ -153,3 +153,15 @@ func TestDefinitionThatIsNotServedMayChangeItsKind(t *testing.T) {
 		t.Errorf("after a restore to the time before: %+v", got)
 	}
 }
+
+// TestMirrorOfADefinitionThatWaits stores and serves nothing.
+func TestMirrorOfADefinitionThatWaits(t *testing.T) {
+	srv := apitest.NewInMemory(t)
+	define(t, srv, "foos", `"kind":"Foo"`)
+	define(t, srv, "bars", `"kind":"Foo"`)
+	bars := kube.Resource{Group: "example.com", Version: "v1", Plural: "bars", Kind: "Foo", Namespaced: true}
+	rev, err := srv.Mirror(apitest.ResourceInfo{Resource: bars}, kube.Key{Namespace: "d", Name: "x"}, []byte(`{"metadata":{"namespace":"d","name":"x"}}`))
+	if got := named(t, srv, "bars"); rev != "" || err != nil || got.Served {
+		t.Errorf("got %q, %v, and %+v", rev, err, got)
+	}
+}

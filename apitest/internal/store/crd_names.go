@@ -65,6 +65,21 @@ func heldNames(o *object.Object) (n crdNames, served bool) {
 	return s.Names, s.Names.Plural != "" && s.Names.Kind != "" && (s.is("NamesAccepted") || s.is("Established"))
 }
 
+// waits reports whether a resource has a definition that is not served, as another one has its
+// names. The caller holds the lock.
+func (st *Store) waits(r kube.Resource) bool {
+	definitions := st.tables[kube.CustomResourceDefinitions.GroupResource()]
+	if definitions == nil {
+		return false // they are all being removed
+	}
+	o := definitions.objects[kube.Key{Name: r.GroupResource()}]
+	if o == nil {
+		return false
+	}
+	_, served := heldNames(o)
+	return !served
+}
+
 // askedNames returns the names in the spec of a definition.
 func askedNames(o *object.Object) (n crdNames) {
 	spec, _ := o.Field("spec")

@@ -314,12 +314,13 @@ func (st *Store) Served() (list []*object.Info) {
 
 // Mirror makes a change of another server: it stores the object that read returns as it is, or
 // deletes the object key if read is nil. It adds the resource first, unless it exists. An object
-// of this name with another UID is deleted before. It returns 0 if there is nothing to delete, or
-// if the resource has another kind or scope, and an error if an object lacks a namespace.
+// of this name with another UID is deleted before. It returns 0 if there is nothing to delete, if
+// the resource waits for its names or has another kind or scope, and an error if an object lacks
+// a namespace.
 func (st *Store) Mirror(info object.Info, key kube.Key, read func(*Table) (*object.Object, error)) (uint64, error) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if read != nil {
+	if read != nil && !st.waits(info.Resource) {
 		st.addLocked(info)
 	}
 	t := st.Table(info.Resource)
