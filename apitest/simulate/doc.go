@@ -14,6 +14,7 @@
 //
 // It is not a control plane: there are no limited resources, no affinity, taints,
 // probes, volumes, quotas, CronJobs, ReplicationControllers, ControllerRevisions or indexes
-// of Jobs, and no container fails by itself. Nothing writes the status of a
-// PodDisruptionBudget either, so that evictions of its pods are refused, as by a new one.
+// of Jobs. Nothing adopts or releases pods or ReplicaSets, and no container fails by itself.
+// Nothing writes the status of a PodDisruptionBudget either, so that evictions of its pods
+// are refused, as by a new one.
 package simulate
