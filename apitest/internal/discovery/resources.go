@@ -27,19 +27,19 @@ var (
 
 // connectionsOf are the subresources other than status and scale. Those that need a
 // kubelet are refused, but clients find them in discovery.
-func connectionsOf(r *object.Info) []subresource {
+func connectionsOf(r *object.Info) []*subresource {
 	own := func(kind string) groupVersionKind { return groupVersionKind{Version: r.Version, Kind: kind} }
 	switch r.Resource {
 	case kube.Namespaces:
-		return []subresource{{"finalize", own(r.Kind), []string{"update"}}}
+		return []*subresource{{"finalize", own(r.Kind), []string{"update"}}}
 	case kube.Nodes, kube.Services:
-		return []subresource{{"proxy", own(r.Kind + "ProxyOptions"), proxyVerbs}}
+		return []*subresource{{"proxy", own(r.Kind + "ProxyOptions"), proxyVerbs}}
 	case kube.ServiceAccounts:
-		return []subresource{{"token", groupVersionKind{"authentication.k8s.io", "v1", "TokenRequest"}, askVerbs}}
+		return []*subresource{{"token", groupVersionKind{"authentication.k8s.io", "v1", "TokenRequest"}, askVerbs}}
 	case kinds.CertificateSigningRequests:
-		return []subresource{{kinds.Approval, groupVersionKind{r.Group, r.Version, r.Kind}, partVerbs}}
+		return []*subresource{{kinds.Approval, groupVersionKind{r.Group, r.Version, r.Kind}, partVerbs}}
 	case kube.Pods:
-		return []subresource{
+		return []*subresource{
 			{"attach", own("PodAttachOptions"), talkVerbs},
 			{"binding", own("Binding"), askVerbs},
 			{kinds.EphemeralContainers, own("Pod"), partVerbs},
@@ -55,18 +55,18 @@ func connectionsOf(r *object.Info) []subresource {
 }
 
 // subresourcesOf returns those of r, sorted by name.
-func subresourcesOf(r *object.Info) (list []subresource) {
+func subresourcesOf(r *object.Info) (list []*subresource) {
 	if r.BuiltIn {
 		list = connectionsOf(r)
 	}
 	if r.Scale != nil {
-		list = append(list, subresource{"scale", groupVersionKind{"autoscaling", "v1", "Scale"}, partVerbs})
+		list = append(list, &subresource{"scale", groupVersionKind{"autoscaling", "v1", "Scale"}, partVerbs})
 	}
 	if r.Status {
-		list = append(list, subresource{"status", groupVersionKind{r.Group, r.Version, r.Kind}, partVerbs})
+		list = append(list, &subresource{"status", groupVersionKind{r.Group, r.Version, r.Kind}, partVerbs})
 	}
 	if r.BuiltIn {
-		slices.SortFunc(list, func(a, b subresource) int { return cmp.Compare(a.name, b.name) })
+		slices.SortFunc(list, func(a, b *subresource) int { return cmp.Compare(a.name, b.name) })
 	} else {
 		slices.Reverse(list) // of a custom resource, the status comes first
 	}
