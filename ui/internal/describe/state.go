@@ -26,9 +26,6 @@ type State struct {
 	Idle     bool          `json:"idle,omitempty"`
 }
 
-// again is the headline of an object that was there before.
-const again = "Created again"
-
 // maxDiffs is how many differences of a state are shown with it.
 const maxDiffs = 8
 
@@ -41,7 +38,7 @@ func StateOf(t history.Text, before *history.Text) State {
 	case t.First:
 		w.Headline = "First seen"
 	case t.Op == history.Added && before != nil:
-		w.Headline = again
+		w.Headline = headline(diff.Again(before.JSON, t.JSON))
 	case t.Op == history.Added:
 		w.Headline = "Created"
 	case before == nil:
@@ -57,18 +54,19 @@ func StateOf(t history.Text, before *history.Text) State {
 	if t.Op == history.Added {
 		changes = diff.Wanted(changes)
 	}
-	line := w.Headline
-	switch line {
-	case "":
-		line, _, _ = strings.Cut(diff.Summary(changes), diff.Rest)
-	case again:
-		line, _, _ = strings.Cut(diff.Again(before.JSON, t.JSON), diff.Rest)
+	if w.Headline == "" {
+		w.Headline = headline(diff.Summary(changes))
 	}
-	w.Headline = printable.Cut(line, 200)
 	all := len(changes)
 	if changes = changes[:min(len(changes), maxDiffs)]; changes != nil {
 		w.Changes = changes
 	}
 	w.More = all - len(w.Changes)
 	return w
+}
+
+// headline is a summary without the names of what it only counts.
+func headline(summary string) string {
+	line, _, _ := strings.Cut(summary, diff.Rest)
+	return printable.Cut(line, 200)
 }
