@@ -121,8 +121,8 @@ func (s *moving) take(e *Entry) error {
 }
 
 func (s *moving) event(e *Entry) error {
-	if len(e.Object) > 0 && !storable(s.resource, e.Object) {
-		return fmt.Errorf("replay %s: an object of another kind, or with invalid metadata, at %v; a recording of Tables cannot be played into a server", s.resource, e.At)
+	if _, err := storable(s.resource, e); err != nil {
+		return err
 	}
 	switch {
 	case watch.Type(e.Type) == watch.Restart:

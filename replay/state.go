@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/kube"
@@ -66,8 +67,10 @@ func NewState(ctx context.Context, r *Recording, srv *apitest.Server) (*State, e
 			}
 			s.served[res.GroupResource()] = e.Target
 		case e.Kind == KindEvent && f != nil:
-			if len(e.Object) > 0 && !storable(f.resource, e.Object) {
-				return nil, fmt.Errorf("replay %s: an object of another kind, or with invalid metadata, at %v; a recording of Tables cannot be played into a server", f.resource, e.At)
+			if fits, err := storable(f.resource, e); err != nil {
+				return nil, err
+			} else if !fits {
+				continue
 			}
 			for _, st := range f.take(e) {
 				st.stream = e.ID
@@ -79,8 +82,12 @@ func NewState(ctx context.Context, r *Recording, srv *apitest.Server) (*State, e
 	return s, nil
 }
 
-// storable reports whether the server accepts an object.
-func storable(r kube.Resource, object []byte) bool {
+// storable reports whether the object of an event, if it has one, is of the kind and the scope of
+// r: a definition may have been replaced.
+func storable(r kube.Resource, e *Entry) (bool, error) {
+	if len(e.Object) == 0 {
+		return true, nil
+	}
 	var top map[string]json.RawMessage
 	var kind, apiVersion string
 	var meta struct {
@@ -88,8 +95,13 @@ func storable(r kube.Resource, object []byte) bool {
 		CreationTimestamp, DeletionTimestamp string // in any format
 	}
 	is := func(name string, into any) bool { return top[name] == nil || json.Unmarshal(top[name], into) == nil }
-	return json.Unmarshal(object, &top) == nil && is("kind", &kind) && is("apiVersion", &apiVersion) && is("metadata", &meta) &&
-		(kind == "" || kind == r.Kind) && (apiVersion == "" || apiVersion == r.APIVersion()) && meta.Name != "" && (meta.Namespace != "" || !r.Namespaced)
+	valid := json.Unmarshal(e.Object, &top) == nil && is("kind", &kind) && is("apiVersion", &apiVersion) && is("metadata", &meta) && meta.Name != ""
+	fits := (kind == "" || kind == r.Kind) && (apiVersion == "" || apiVersion == r.APIVersion()) && (meta.Namespace != "") == r.Namespaced
+	defined := strings.Contains(r.Group, ".") && (apiVersion == "" || strings.HasPrefix(apiVersion, r.Group+"/"))
+	if !valid || !fits && !defined {
+		return false, fmt.Errorf("replay %s: an object of another kind, or with invalid metadata, at %v; a recording of Tables cannot be played into a server", r, e.At)
+	}
+	return fits, nil
 }
 
 // serve adds the resource of t to srv, if srv does not serve it yet.

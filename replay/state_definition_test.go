@@ -114,11 +114,13 @@ func TestStateOutlivesStrangeDefinitions(t *testing.T) {
 		lines []string
 		foos  int
 	}{
-		"of another kind":   {[]string{"0 1 ADDED 100 foos.g.example.com " + foo, "1 1 DELETED 102 foos.g.example.com " + foo, "2 1 ADDED 103 foos.g.example.com " + definition("g.example.com", "foos", "Gizmo", "Namespaced"), "8 2 ADDED 101 a"}, 0},
-		"of another scope":  {[]string{"0 1 ADDED 100 foos.g.example.com " + foo, "1 1 DELETED 102 foos.g.example.com " + foo, "2 1 ADDED 103 foos.g.example.com " + definition("g.example.com", "foos", "Foo", "Cluster"), "8 2 ADDED 101 a"}, 0},
-		"of another plural": {[]string{"0 1 ADDED 100 foos.g.example.com " + definition("g.example.com", "bars", "Foo", "Namespaced"), "0 2 ADDED 101 a", "1 1 DELETED 102 foos.g.example.com", "2 2 MODIFIED 103 a"}, 1},
-		"without a spec":    {[]string{"0 1 ADDED 100 foos.g.example.com", "0 2 ADDED 101 a", "1 1 DELETED 102 foos.g.example.com", "2 2 MODIFIED 103 a"}, 1},
-		"without versions":  {[]string{"0 1 ADDED 100 foos.g.example.com " + foo, "0 2 ADDED 101 a", `1 1 MODIFIED 102 foos.g.example.com {"group":"g.example.com"}`, "2 2 MODIFIED 103 a"}, 1},
+		"of another kind":            {[]string{"0 1 ADDED 100 foos.g.example.com " + foo, "1 1 DELETED 102 foos.g.example.com " + foo, "2 1 ADDED 103 foos.g.example.com " + definition("g.example.com", "foos", "Gizmo", "Namespaced"), "8 2 ADDED 101 a"}, 0},
+		"of another scope":           {[]string{"0 1 ADDED 100 foos.g.example.com " + foo, "1 1 DELETED 102 foos.g.example.com " + foo, "2 1 ADDED 103 foos.g.example.com " + definition("g.example.com", "foos", "Foo", "Cluster"), "8 2 ADDED 101 a"}, 0},
+		"of another kind, recorded":  {[]string{"0 2 ADDED 101 a", `1 2 ADDED 102 b {},"kind":"Gizmo"`, `2 2 DELETED 103 b {},"kind":"Gizmo"`, "3 2 ADDED 104 c"}, 2},
+		"of another scope, recorded": {[]string{"0 2 ADDED 101 a", "1 2 DELETED 102 a", `2 2 ADDED 103 b {},"metadata":{"name":"b","uid":"u"}`, "3 2 ADDED 104 c"}, 1},
+		"of another plural":          {[]string{"0 1 ADDED 100 foos.g.example.com " + definition("g.example.com", "bars", "Foo", "Namespaced"), "0 2 ADDED 101 a", "1 1 DELETED 102 foos.g.example.com", "2 2 MODIFIED 103 a"}, 1},
+		"without a spec":             {[]string{"0 1 ADDED 100 foos.g.example.com", "0 2 ADDED 101 a", "1 1 DELETED 102 foos.g.example.com", "2 2 MODIFIED 103 a"}, 1},
+		"without versions":           {[]string{"0 1 ADDED 100 foos.g.example.com " + foo, "0 2 ADDED 101 a", `1 1 MODIFIED 102 foos.g.example.com {"group":"g.example.com"}`, "2 2 MODIFIED 103 a"}, 1},
 		"of what is built in": {[]string{"0 3 ADDED 99 x", "0 1 ADDED 100 deployments.apps " + definition("apps", "deployments", "Deployment", "Namespaced"), "1 1 DELETED 101 deployments.apps " +
 			definition("apps", "deployments", "Deployment", "Namespaced"), "2 2 ADDED 102 a"}, 1},
 	} {
