@@ -216,8 +216,8 @@ func (p protocol) listed(s state, o outcome) state {
 	switch {
 	case errors.Is(o.err, kube.ErrGone):
 		s.cur = list.Cursor{Unpaged: true}
-	case errors.Is(o.err, kube.ErrInvalid) && !s.cur.First():
-		s.cur = list.Cursor{} // the server does not know its own token: it is another server
+	case (errors.Is(o.err, kube.ErrInvalid) || errors.Is(o.err, kube.ErrTooLargeRevision)) && !s.cur.First():
+		s.cur = list.Cursor{} // the server does not know its own token: it is another server, or was restored
 	case errors.Is(o.err, kube.ErrInvalid) && !s.settled:
 		return stop(s, o.err) // our request is invalid; later a proxy may be the cause
 	}

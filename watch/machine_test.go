@@ -101,6 +101,7 @@ func TestMachine(t *testing.T) {
 		{"list: invalid is the end", Paged, listing, outcome{err: invalid}, next{Op: OpNone, Ends: true, First: false}},
 		{"list: invalid after something was synced passes", Paged, with(listing, func(s *state) { s.settled = true }), outcome{err: invalid}, next{Op: OpList, First: true, Wait: 800 * ms}},
 		{"list: an invalid token begins again", Paged, midList, outcome{err: invalid}, next{Op: OpList, Wait: 800 * ms, First: true}},
+		{"list: a token of a revision that the server does not have begins again", Paged, midList, outcome{err: tooLarge}, next{Op: OpList, Wait: 800 * ms, First: true}},
 
 		// An initial stream, before its mark.
 		{"stream: invalid falls back at once", Auto, streaming, outcome{err: invalid}, next{Op: OpList, First: true}},

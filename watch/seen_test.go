@@ -3,7 +3,9 @@ package watch_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -160,5 +162,24 @@ func TestWatcherSeenIsComparedByALaterLoop(t *testing.T) {
 			}
 			break
 		}
+	})
+}
+
+// TestWatcherWhoseServerIsRestoredBetweenPages: a token of the history that is lost neither
+// holds up the list, nor counts when the server reaches its revision again.
+func TestWatcherWhoseServerIsRestoredBetweenPages(t *testing.T) {
+	play(t, watch.Options{Initial: watch.Paged, Limit: 2}, func(t *testing.T, s *story) {
+		s.srv.On(apitest.Match{Verb: "list", Resource: "configmaps", Query: "continue="}, func(_ http.ResponseWriter, r *http.Request) {
+			s.srv.Rewind(2)
+			<-r.Context().Done()
+		}).Times(1)
+		s.start()
+		s.pass(time.Minute)
+		for range 9 {
+			s.srv.Tick()
+		}
+		s.pass(time.Minute)
+		s.listings(1)
+		s.equal()
 	})
 }

@@ -47,22 +47,21 @@ func (s *stage) put(i int) kube.Revision {
 	})
 }
 
-// cast are the processes of a run.
-type cast struct {
-	all []*turns.Client
-	err error
+// actor is the process of a run.
+type actor struct {
+	*turns.Client
 	end func()
 }
 
-// start starts a process for each shard and waits until their tables are complete.
-func (s *stage) start(ctx context.Context, o options, j job) (*cast, error) {
+// start starts the process of a job and waits until its table is complete.
+func (s *stage) start(ctx context.Context, o options, j job) (*actor, error) {
 	dir, err := os.MkdirTemp("", "sinks")
 	if err != nil {
 		return nil, err
 	}
 	s.runs++
 	j.Server, j.Postgres, j.Dir, j.Schema = s.server.URL, o.Postgres, dir, fmt.Sprintf("bench_%d_%d", os.Getpid(), s.runs)
-	c := &cast{end: func() { os.RemoveAll(dir) }}
+	a := &actor{end: func() { os.RemoveAll(dir) }}
 	if j.Sink == "nats" {
 		srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: filepath.Join(dir, "nats"), SyncAlways: true, NoSigs: true, NoLog: true})
 		if err != nil {
@@ -73,64 +72,45 @@ func (s *stage) start(ctx context.Context, o options, j job) (*cast, error) {
 			return nil, errors.New("NATS is not ready")
 		}
 		j.NATS = srv.ClientURL()
-		c.end = func() { srv.Shutdown(); srv.WaitForShutdown(); os.RemoveAll(dir) }
+		a.end = func() { srv.Shutdown(); srv.WaitForShutdown(); os.RemoveAll(dir) }
 	}
-	for j.Shard = range j.Shards {
-		a, err := turns.Start(ctx, clientTask, j)
-		if err != nil {
-			c.end()
-			return nil, err
-		}
-		c.all = append(c.all, a)
+	if a.Client, err = turns.Start(ctx, clientTask, j); err != nil {
+		a.end()
+		return nil, err
 	}
-	for _, a := range c.all {
-		if line, err := a.Out.ReadString('\n'); err != nil || line != "live\n" {
-			c.finish()
-			return nil, fmt.Errorf("%q: %w", line, errShort)
-		}
+	if line, err := a.Out.ReadString('\n'); err != nil || line != "live\n" {
+		a.finish()
+		return nil, fmt.Errorf("%q: %w", line, errShort)
 	}
-	return c, nil
+	return a, nil
 }
 
-// lead is how many changes the server is ahead of a process at most: it forgets old ones.
+// lead is how many changes of a shard the server is ahead of its process at most: it forgets
+// old ones.
 const lead = 2000
 
-// reach waits until all processes have committed a revision, and one of them alone so many
-// changes.
-func (c *cast) reach(rev kube.Revision, changes int) error {
-	for _, a := range c.all {
-		if len(c.all) > 1 {
-			changes = 0
-		}
-		fmt.Fprintln(a.In, rev, changes)
-	}
-	for _, a := range c.all {
-		if line, err := a.Out.ReadString('\n'); err != nil || line != "reached\n" {
-			return fmt.Errorf("%q: %w", line, errShort)
-		}
+// reach waits until the process has committed a revision, and so many changes.
+func (a *actor) reach(rev kube.Revision, changes int) error {
+	fmt.Fprintln(a.In, rev, changes)
+	if line, err := a.Out.ReadString('\n'); err != nil || line != "reached\n" {
+		return fmt.Errorf("%q: %w", line, errShort)
 	}
 	return nil
 }
 
-// finish lets the processes end, and returns what they print.
-func (c *cast) finish() []result {
-	defer c.end()
-	var all []result
-	for _, a := range c.all {
-		a.In.Close()
-		var r result
-		err := json.NewDecoder(a.Out).Decode(&r)
-		c.err = errors.Join(c.err, err, a.Wait())
-		all = append(all, r)
-	}
-	return all
+// finish lets the process end, and returns what it prints.
+func (a *actor) finish() (r result, err error) {
+	defer a.end()
+	a.In.Close()
+	err = json.NewDecoder(a.Out).Decode(&r)
+	return r, errors.Join(err, a.Wait())
 }
 
-// play starts processes, changes objects, and returns what the processes took.
-func (s *stage) play(ctx context.Context, o options, j job) ([]result, error) {
-	c, err := s.start(ctx, o, j)
+// play starts a process, changes objects, and returns what the process took.
+func (s *stage) play(ctx context.Context, o options, j job) (result, error) {
+	a, err := s.start(ctx, o, j)
 	if err != nil {
-		return nil, err
+		return result{}, err
 	}
 	done := make(chan struct{})
 	defer close(done)
@@ -146,20 +126,42 @@ func (s *stage) play(ctx context.Context, o options, j job) ([]result, error) {
 	}()
 	for i := range o.Changes {
 		s.put(i * 7 % s.objects)
-		if n := i + 1; n%(lead*j.Shards) == 0 || n == o.Changes {
-			if err := c.reach(s.server.Revision(), n); err != nil {
-				c.finish()
-				return nil, err
-			}
+		n := i + 1
+		if n%(lead*j.Shards) != 0 && n != o.Changes {
+			continue
+		}
+		if j.Shards > 1 {
+			n = 0 // how many are of this shard is not known
+		}
+		if err := a.reach(s.server.Revision(), n); err != nil {
+			a.finish()
+			return result{}, err
 		}
 	}
-	all := c.finish()
+	return a.finish()
+}
+
+// shards plays the same for each of n shards, one after the other, and returns what the
+// busiest took.
+func (s *stage) shards(ctx context.Context, o options, n int) (busiest result, err error) {
 	records := 0
-	for _, r := range all {
+	for shard := range n {
+		r, err := s.play(ctx, o, job{Client: "ours", Sink: "nats", Shard: shard, Shards: n})
+		if err != nil {
+			return result{}, err
+		}
 		records += r.Records
+		if r.CPU > busiest.CPU {
+			busiest = r
+		}
 	}
-	if c.err == nil && records != o.Changes {
-		c.err = fmt.Errorf("%d records, want %d", records, o.Changes)
+	return busiest, counted(records, o.Changes)
+}
+
+// counted fails unless each change was committed once.
+func counted(records, changes int) error {
+	if records != changes {
+		return fmt.Errorf("%d records, want %d", records, changes)
 	}
-	return all, c.err
+	return nil
 }
