@@ -2,7 +2,6 @@ package watch
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -45,6 +44,8 @@ type state struct {
 	noStream bool  // streaming does not work with this server
 	noShard  bool  // requests have no Options.Shard
 	doubt    error // noShard: the response to the request with a shard, until one without succeeds
+	silent   bool  // OpProbe: nothing arrived on the watch before it
+	mute     int   // consecutive probes that found what a silent watch should have sent
 	settled  bool  // something was synced or delivered
 	unpaged  bool  // the list's snapshot expired between pages: do not page the next list
 }
@@ -57,6 +58,8 @@ type outcome struct {
 	revision kube.Revision  // OpStream, OpWatch: last revision that the consumer took
 	events   int            // events delivered
 	outside  int            // OpList: objects of other shards, which are not delivered
+	frames   int            // OpStream, OpWatch: events and bookmarks that arrived
+	flowed   time.Duration  // since the first of them
 	lived    time.Duration  // since opened
 	meta     codec.ListMeta // OpList, OpProbe: of the page
 }
@@ -253,7 +256,10 @@ func (p protocol) watched(s state, o outcome) state {
 	if moved {
 		s.from = o.revision
 	}
-	held := o.opened && (o.lived >= livedLongEnough || o.err == nil && o.lived >= p.opts.Timeout/2 && o.lived >= minHeld)
+	held := o.opened && (o.lived >= livedLongEnough || o.err == nil && o.lived >= p.asked(s).Timeout/2 && o.lived >= minHeld)
+	if o.flowed >= livedLongEnough {
+		s.mute = 0
+	}
 	if moved || held {
 		s.failures, s.garbled, s.relists = 0, 0, 0
 	}
@@ -280,7 +286,11 @@ func (p protocol) watched(s state, o outcome) state {
 		}
 		return p.relist(s, o.err)
 	case errors.Is(o.err, client.ErrIdle) && o.opened:
-		s.op = OpProbe
+		s.op, s.silent = OpProbe, o.frames == 0
+		return s
+	case o.opened && o.err == nil && o.frames == 0 && s.failures >= maxEmpty:
+		s = p.pause(s, nil)
+		s.op, s.silent = OpProbe, true
 		return s
 	case errors.Is(o.err, kube.ErrTooLargeRevision):
 		s = p.pause(s, o.err)
@@ -304,34 +314,6 @@ func (p protocol) watched(s state, o outcome) state {
 func (p protocol) relist(s state, cause error) state {
 	s.relists++
 	return p.pause(p.restart(s, cause), nil)
-}
-
-// probed handles the end of a probe.
-func (p protocol) probed(s state, o outcome) state {
-	if o.err != nil {
-		if s.seen == "" || errors.Is(o.err, kube.ErrForbidden) || errors.Is(o.err, kube.ErrInvalid) {
-			s = p.resume(s) // the next request decides
-		}
-		return p.pause(s, o.err)
-	}
-	at, now := s.from, kube.Revision(o.meta.ResourceVersion)
-	if at == "" || s.seen.Newer(at) {
-		at = s.seen
-	}
-	s = p.resume(s)
-	if at.Newer(now) {
-		return p.restart(s, fmt.Errorf("%w (%s, the server is at %s)", ErrAhead, at, now))
-	}
-	return s
-}
-
-// resume continues after a probe.
-func (p protocol) resume(s state) state {
-	s.op, s.seen = OpWatch, ""
-	if s.from == "" {
-		return p.restart(s, nil)
-	}
-	return s
 }
 
 // garbled reports whether the connection works but its content is wrong.

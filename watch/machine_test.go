@@ -128,7 +128,8 @@ func TestMachine(t *testing.T) {
 		{"watch: an event that is not new is no progress", Auto, watching, outcome{opened: true, events: 1, revision: "5"}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
 		{"watch: an end at once is paused for", Auto, watching, outcome{opened: true}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
 		{"watch: again and again, longer", Auto, with(watching, func(s *state) { s.failures = 3 }), outcome{opened: true}, next{Op: OpWatch, From: "5", Wait: 6400 * ms}},
-		{"watch: but never longer than the cap", Auto, with(watching, func(s *state) { s.failures = 300 }), outcome{opened: true}, next{Op: OpWatch, From: "5", Wait: 30 * time.Second}},
+		{"watch: but never longer than the cap", Auto, with(watching, func(s *state) { s.failures = 300 }), outcome{opened: true, frames: 1}, next{Op: OpWatch, From: "5", Wait: 30 * time.Second}},
+		{"watch: an end at once, for the sixth time, is probed", Auto, with(watching, func(s *state) { s.failures = 5 }), outcome{opened: true}, next{Op: OpProbe, From: "5", Wait: 25600 * ms}},
 		{"watch: a cut resumes from the last event", Auto, with(watching, func(s *state) { s.failures = 3 }), outcome{err: errCut, opened: true, events: 2, revision: "9"}, next{Op: OpWatch, From: "9", Wait: 800 * ms}},
 		{"watch: refused connections are no reason to list", Auto, with(watching, func(s *state) { s.failures = 1 }), outcome{err: errCut}, next{Op: OpWatch, From: "5", Wait: 1600 * ms}},
 		{"watch: 410 streams again at once", Auto, watching, outcome{err: gone}, next{Op: OpStream, Relist: true}},
@@ -316,15 +317,19 @@ func TestMachineNeverSpins(t *testing.T) {
 		{err: codec.ErrTooLarge, opened: true},
 		{err: garbage, opened: true},
 		{err: internal, opened: true},
+		{opened: true},
 	} {
 		p := testProtocol(Paged)
 		s := p.start(memory{})
 		var paused time.Duration
 		for lists := 0; lists < 10; {
-			if s.op == OpList {
+			switch s.op {
+			case OpList:
 				lists++
 				s = p.step(s, outcome{meta: codec.ListMeta{ResourceVersion: "5"}, opened: true})
-			} else {
+			case OpProbe:
+				s = p.step(s, outcome{meta: codec.ListMeta{ResourceVersion: "9"}})
+			default:
 				s = p.step(s, refusal)
 			}
 			paused += s.wait

@@ -166,16 +166,6 @@ func (r *run[T]) request() outcome {
 	}
 }
 
-// asked returns the options of the next request: without a shard that the server
-// refused.
-func (r *run[T]) asked() Options {
-	o := r.protocol.opts
-	if r.state.noShard {
-		o.Shard = kube.Shard{}
-	}
-	return o
-}
-
 // list requests one page. The revision does not change between the first page and
 // SYNCED.
 func (r *run[T]) list() (o outcome) {
@@ -191,7 +181,7 @@ func (r *run[T]) list() (o outcome) {
 	opts := r.protocol.opts
 	event := decoderOf(r.col, opts.Shard)
 	decode := func(b []byte) (Event[T], error) { return event(codec.Frame{Type: string(Added), Object: b}) }
-	for ev, err := range list.Page(r.ctx, r.col, &cur, r.asked().list(), decode, &o.meta) {
+	for ev, err := range list.Page(r.ctx, r.col, &cur, r.protocol.asked(r.state).list(), decode, &o.meta) {
 		if err != nil && !codec.IsItem(err) {
 			o.err = err
 			break
@@ -241,7 +231,7 @@ func (r *run[T]) watch() (o outcome) {
 	defer cancel(nil)
 
 	var mark *markDeadline // until the initial objects are complete
-	var opened time.Time
+	var opened, first time.Time
 	open := func() {
 		o.opened, opened = true, time.Now()
 		r.heard()
@@ -251,12 +241,15 @@ func (r *run[T]) watch() (o outcome) {
 		r.connected()
 	}
 	restarted := false
-	for ev, err := range once(ctx, r.col, r.asked().query(r.state.from, initial, r.protocol.rnd), opts, open) {
+	for ev, err := range once(ctx, r.col, r.protocol.asked(r.state).query(r.state.from, initial, r.protocol.rnd), opts, open) {
 		if err != nil && !codec.IsItem(err) {
 			o.err = err
 			break
 		}
 		r.heard()
+		if o.frames++; o.frames == 1 {
+			first = time.Now()
+		}
 		if ev.Type == outside {
 			if initial {
 				mark.pause(Added, ev.Revision)
@@ -298,6 +291,9 @@ func (r *run[T]) watch() (o outcome) {
 	}
 	if o.opened {
 		o.lived = time.Since(opened)
+	}
+	if o.frames > 0 {
+		o.flowed = time.Since(first)
 	}
 	if cause := context.Cause(ctx); errors.Is(cause, errNoMark) {
 		o.err = cause
