@@ -72,9 +72,10 @@ type Config struct {
 	QPS   float64
 	Burst int
 
-	// Timeout is the longest silence of the server: before the response headers, and
-	// between two pieces of a body. Default 1 minute. A watch sets its own by
-	// Request.Idle. Over HTTP/2 pings detect a dead connection within 45 s in any case.
+	// Timeout is the longest silence of the server: before the response headers, and between two
+	// pieces of a body. Default 1 minute. A watch sets its own by Request.Idle. Over HTTP/2 pings
+	// detect a dead connection within 45 s in any case, and a server that reads nothing of a write
+	// is given up after 10 s: until then neither Timeout nor a context ends a request.
 	Timeout time.Duration
 
 	// Proxy returns the proxy of a request, as in http.Transport; nil = HTTPS_PROXY, HTTP_PROXY
@@ -119,11 +120,10 @@ type Config struct {
 	// DisableHTTP2 uses HTTP/1.1 only, with one connection for each watch.
 	DisableHTTP2 bool
 
-	// MaxConnAge, if positive, is the age, with a jitter of a fifth, after which
-	// connections get no new requests, so that clients spread again over the servers
-	// behind a load balancer. Watches stay on their connection until they end, which
-	// they do every few minutes. 0 = no limit. Less than some minutes costs many
-	// handshakes.
+	// MaxConnAge, if positive, is the age, with a jitter of a fifth, after which connections get no
+	// new requests, so that clients spread again over the servers behind a load balancer. Watches
+	// stay on their connection until they end, which they do every few minutes. 0 = no limit. Less
+	// than some minutes costs many handshakes.
 	MaxConnAge time.Duration
 }
 

@@ -45,8 +45,9 @@ func (c Config) transport(base *url.URL, tc *tls.Config) *http.Transport {
 		IdleConnTimeout:        90 * time.Second,
 		MaxResponseHeaderBytes: 256 << 10,
 		ForceAttemptHTTP2:      true, // a TLS configuration disables it otherwise
-		// A dead peer is detected within 45 s, also if nothing is sent.
-		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
+		// A dead peer is detected within 45 s, also if nothing is sent. While a write is blocked,
+		// as an ACK to a peer that reads nothing, no context ends a request of the connection.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second, WriteByteTimeout: 10 * time.Second},
 	}
 	t.DisableCompression = c.Compression == "none" || c.Compression == "" && isLoopback(base.Hostname())
 	if c.DisableHTTP2 {
