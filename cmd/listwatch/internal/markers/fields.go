@@ -135,10 +135,6 @@ func (r *reader) member(t *typeDecl, f *ast.Field, c *comments, s *crd.Schema, n
 		p.Description = c.text
 	}
 	r.apply(p, c, f)
-	if c.has("k8s:required") && p.Type == "string" && p.MinLength == nil {
-		p.MinLength = new(int64) // it requires a value, and not only the member
-		*p.MinLength = 1
-	}
 	r.property(f, s, name, p)
 	required := !omits && !t.in.markers.has("kubebuilder:validation:Optional")
 	switch {

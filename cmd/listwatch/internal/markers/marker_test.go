@@ -152,3 +152,20 @@ func TestNotesAreNotPublished(t *testing.T) {
 		}
 	}
 }
+
+// TestRequiredIsTheMemberAndNotItsValue: as for controller-gen, which allows the empty text.
+func TestRequiredIsTheMemberAndNotItsValue(t *testing.T) {
+	for _, tt := range []struct{ field, want string }{
+		{"A string", `{"type":"string"}`},
+		{"A *string", `{"type":"string"}`},
+		{"// +kubebuilder:default=\"\"\nA string", `{"type":"string","default":""}`},
+		{"// +kubebuilder:validation:Enum=a;\"\"\nA string", `{"type":"string","enum":["a",""]}`},
+		{"// +k8s:minLength=1\nA string", `{"type":"string","minLength":1}`},
+	} {
+		got, failed := specOf(t, "// +k8s:required\n"+tt.field+"\n}\n")
+		want := `{"type":"object","required":["A"],"properties":{"A":` + tt.want + `}}`
+		if diff := cmp.Diff([]string{want, ""}, []string{got, failed}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.field, diff)
+		}
+	}
+}
