@@ -55,7 +55,7 @@ func (c *comments) read(g *ast.CommentGroup, onlyMarkers bool) {
 		}
 		m := marker{name: text}
 		if name, value, ok := strings.Cut(text, "="); ok {
-			m = marker{name, value}
+			m = marker{name, strings.TrimSpace(value)}
 		}
 		for name := range argumentsOf { // it ends before the first of them
 			if rest, ok := strings.CutPrefix(text, name+":"); ok {

@@ -73,6 +73,8 @@ func TestNothingFollowsAValue(t *testing.T) {
 		{validation + "Enum={a, b} ; c", `{"type":"string","enum":["a","b","c"]}`, ""},
 		{validation + "Enum=a;b ; ", `{"type":"string","enum":["a","b"]}`, ""},
 		{validation + `Enum=a;""`, `{"type":"string","enum":["a",""]}`, ""},
+		{validation + "MinLength= 2", `{"type":"string","minLength":2}`, ""},
+		{validation + "XEmbeddedResource= false", `{"type":"string"}`, ""},
 		{"+kubebuilder:default=a;b", `{"type":"string","default":"a;b"}`, ""},
 		{`+kubebuilder:default="a"b`, "", `+kubebuilder:default: "b" follows a value`},
 	} {
