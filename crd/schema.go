@@ -15,10 +15,12 @@ import (
 // https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema.
 type Schema struct {
 	Description string            `json:"description,omitempty"`
+	Title       string            `json:"title,omitempty"`
 	Type        string            `json:"type,omitempty"`
 	Format      string            `json:"format,omitempty"`
 	Nullable    bool              `json:"nullable,omitempty"`
 	Default     json.RawMessage   `json:"default,omitempty"`
+	Example     json.RawMessage   `json:"example,omitempty"`
 	Enum        []json.RawMessage `json:"enum,omitempty"`
 
 	Minimum          json.Number `json:"minimum,omitempty"`

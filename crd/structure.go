@@ -306,7 +306,7 @@ func (s *Schema) restrictions() []*Schema {
 // onlyRestricts reports whether s, with what is in it, only restricts values. That of an int or
 // string may have a type.
 func (s *Schema) onlyRestricts(typed bool) bool {
-	if s.Type != "" && !typed || s.Default != nil || s.Description != "" || s.Nullable || s.AdditionalProperties != nil || len(s.Validations) > 0 ||
+	if s.Type != "" && !typed || s.Default != nil || s.Description != "" || s.Title != "" || s.Nullable || s.AdditionalProperties != nil || len(s.Validations) > 0 ||
 		s.PreserveUnknownFields || s.EmbeddedResource || s.IntOrString || s.ListType != "" || s.MapType != "" {
 		return false
 	}

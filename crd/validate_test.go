@@ -29,6 +29,8 @@ func TestValidateIsTheServer(t *testing.T) {
 		`{"type":"object","not":{"properties":{"a":{"not":{"type":"string"}}}},"properties":{"a":{"type":"string"}}}`:                 false,
 		`{"type":"array","items":{"type":"string"},"allOf":[{"items":{"type":"string"}}]}`:                                            false,
 		`{"type":"array","items":{"type":"string"},"allOf":[{"items":{"maxLength":3}}]}`:                                              true,
+		`{"type":"string","title":"a","example":1,"allOf":[{"maxLength":3}]}`:                                                         true,
+		`{"type":"string","allOf":[{"title":"a"}]}`:                                                                                   false,
 		`{"x-kubernetes-int-or-string":true,"allOf":[{"anyOf":[{"type":"integer"},{"type":"string"}]},{"pattern":"a"}]}`:              true,
 		`{"type":"object","allOf":[{"x-kubernetes-validations":[{"rule":"true"}]}]}`:                                                  false,
 		`{"type":"object","x-kubernetes-validations":[{"rule":"true","messageExpression":" "}]}`:                                      false,

@@ -18,8 +18,11 @@ func (r *reader) apply(s *crd.Schema, c *comments, n ast.Node) {
 	was, wasOfItems := takeLimits(s), takeLimits(s.Items)
 	_, ofType := n.(*ast.TypeSpec)
 	for _, m := range c.markers {
-		if ofType && (m.name == "kubebuilder:default" || m.name == "default") {
-			continue // it is that of a field
+		switch m.name {
+		case "kubebuilder:default", "default", "kubebuilder:title", "kubebuilder:example":
+			if ofType {
+				continue // it is that of a field
+			}
 		}
 		of := s
 		name, ok := strings.CutPrefix(m.name, "kubebuilder:validation:items:")
@@ -134,6 +137,8 @@ func part(s *crd.Schema, name string) any {
 		return &s.Format
 	case "Type":
 		return &s.Type
+	case "kubebuilder:title":
+		return &s.Title
 	case "listType":
 		return &s.ListType
 	case "mapType", "structType":
@@ -195,7 +200,9 @@ func set(s *crd.Schema, name string, m marker) (err error) {
 		var key string
 		key, err = m.string()
 		s.ListMapKeys = append(s.ListMapKeys, key)
-	case name == "kubebuilder:title", name == "kubebuilder:example", name == "Optional", name == "Required", name == "Schemaless":
+	case name == "kubebuilder:example":
+		s.Example, err = m.value()
+	case name == "Optional", name == "Required", name == "Schemaless":
 	case name == "XValidation":
 		return rule(s, m)
 	case strings.HasPrefix(m.name, "kubebuilder:validation:"):

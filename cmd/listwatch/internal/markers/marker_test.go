@@ -171,3 +171,23 @@ func TestRequiredIsTheMemberAndNotItsValue(t *testing.T) {
 		}
 	}
 }
+
+// TestTitleAndExampleAreThoseOfAField: as for controller-gen they have no effect on a type.
+func TestTitleAndExampleAreThoseOfAField(t *testing.T) {
+	const title, example = "// +kubebuilder:title=", "\n// +kubebuilder:example="
+	for _, tt := range []struct{ source, want, failed string }{
+		{title + "The size" + example + "3\nA int\n}", `{"title":"The size","type":"integer","example":3}`, ""},
+		{title + "`A \"b\"`" + example + "{a: x, n: 3}\nA map[string]string\n}", `{"title":"A \"b\"","type":"object","example":{"a":"x","n":3},"additionalProperties":{"type":"string"}}`, ""},
+		{"A Size\n}\n" + title + "Of a type" + example + "3\ntype Size int", `{"type":"integer"}`, ""},
+		{title + "\"a\"b\nA int\n}", "", "+kubebuilder:title: \"b\" follows a value"},
+	} {
+		got, failed := specOf(t, tt.source+"\n")
+		want := ""
+		if tt.want != "" {
+			want = `{"type":"object","required":["A"],"properties":{"A":` + tt.want + `}}`
+		}
+		if diff := cmp.Diff([]string{want, tt.failed}, []string{got, failed}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.source, diff)
+		}
+	}
+}
