@@ -198,7 +198,7 @@ func pairs(m marker, list []string, to *map[string]string) error {
 
 // plurals are ends of kinds and of their plurals, as controller-gen has them from flect; the first
 // that fits counts. Those of whole words are without the first letter, which may be a capital.
-const plurals = "ata/ata ia/ia ea/ea uota/uotas nformation/nformation erson/eople hild/hildren " +
+const plurals = "ata/ata ia/ia ea/ea uota/uotas nformation/nformation erson/eople hild/hildren uman/umans Man/men man/men fish/fish Fish/fish heep/heep " +
 	"ndex/ndices ertex/ertices ortex/ortices odex/odices trix/trices ppendix/ppendices elix/elices x/xes " +
 	"ysis/yses hesis/heses gnosis/gnoses opsis/opses risis/rises xis/xes lias/liases us/uses ss/sses S/Ses s/s " +
 	"ch/ches sh/shes ez/ezzes iz/izzes tz/tzes zz/zzes eaf/eaves oaf/oaves lf/lves rf/rves fe/ves " +

@@ -12,6 +12,7 @@ func TestPluralIsThatOfControllerGen(t *testing.T) {
 		"Analysis": "analyses", "Hypothesis": "hypotheses", "Diagnosis": "diagnoses", "Axis": "axes", "Alias": "aliases", "Canvas": "canvas",
 		"DNS": "dnses", "GPUs": "gpus", "Status": "statuses", "Prometheus": "prometheuses", "OS": "oses", "UnitX": "unitxs",
 		"Leaf": "leaves", "Shelf": "shelves", "Knife": "knives", "Cliff": "cliffs", "Quiz": "quizzes", "Child": "children", "Person": "people",
+		"Man": "men", "SnowMan": "snowmen", "Woman": "women", "Human": "humans", "Fish": "fish", "Catfish": "catfish", "Dish": "dishes", "Sheep": "sheep",
 		"Repo": "repoes", "Portfolio": "portfolios", "Silo": "silos", "Photo": "photos", "Volcano": "volcanos", "Information": "information",
 	} {
 		if got := plural(kind); got != want {
