@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/listwatch/listwatch/codec"
@@ -204,18 +202,34 @@ func differs(row, listed Row, ok bool, mode Mode) string {
 	return ""
 }
 
-// sameObject compares two JSON values, whose form may differ.
+// sameObject compares two JSON values, whose form may differ: a database may write numbers in
+// another one.
 func sameObject(a, b json.RawMessage) bool {
 	if bytes.Equal(a, b) {
 		return true
 	}
 	var values [2]any
 	for i, text := range [2]json.RawMessage{a, b} {
-		dec := json.NewDecoder(strings.NewReader(string(text)))
+		dec := json.NewDecoder(bytes.NewReader(text))
 		dec.UseNumber()
 		if dec.Decode(&values[i]) != nil {
 			return false
 		}
 	}
-	return reflect.DeepEqual(values[0], values[1])
+	return sameValue(values[0], values[1])
+}
+
+func sameValue(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		return ok && maps.EqualFunc(a, b, sameValue)
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, sameValue)
+	case json.Number:
+		b, ok := b.(json.Number)
+		return ok && (a == b || decimalOf(a) == decimalOf(b))
+	}
+	return a == b
 }
