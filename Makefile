@@ -121,13 +121,13 @@ generate: ## what is made of the programs of Kubernetes: schemas, field numbers,
 	cd e2e && $(GO) run ./cmd/schema && $(GO) run ./cmd/corpus
 	cd e2e/cmd/protobuf && $(GO) run .
 
-fuzz: ## each fuzz target for FUZZTIME (20s)
-	@set -e; for pkg in $$($(GO) list ./...); do \
-	  for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+fuzz: ## each fuzz target of the main module and of sink for FUZZTIME (20s)
+	@set -e; for module in . sink; do for pkg in $$($(GO) -C $$module list ./...); do \
+	  for target in $$($(GO) -C $$module test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
 	    echo "== $$pkg $$target"; \
-	    $(GO) test -run='^$$' -fuzz="^$$target\$$" -fuzztime=$(FUZZTIME) -timeout=30m $$pkg; \
+	    $(GO) -C $$module test -run='^$$' -fuzz="^$$target\$$" -fuzztime=$(FUZZTIME) -timeout=30m $$pkg; \
 	  done; \
-	done
+	done; done
 
 attacks: ## the attacks of make hostile with 12 MB each (Linux), a minute
 	$(GO) test ./cmd/listwatch -run '^TestHostile' -count=1 -parallel=2 -timeout=10m
