@@ -73,6 +73,11 @@ func (p *possession) held() []sink.Held {
 	return all
 }
 
+// heldOf returns what Known yields of an object after r.
+func heldOf(r sink.Record) sink.Held {
+	return sink.Held{Key: r.Key(), UID: r.UID, Revision: r.Revision, Epoch: r.Epoch}
+}
+
 // moment has no more digits than what any database keeps.
 var moment = time.Date(2026, 11, 22, 12, 0, 0, 123456000, time.UTC)
 

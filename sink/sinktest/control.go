@@ -184,7 +184,8 @@ func storyOfBackfill(t *testing.T, store Store) {
 	}
 }
 
-// storyOfBackfills has a process that runs write all of it again.
+// storyOfBackfills has a process that runs write all of it again. A list after that writes
+// only what has changed.
 func storyOfBackfills(t *testing.T, store Store) {
 	if store.OneWriter {
 		return
@@ -199,8 +200,17 @@ func storyOfBackfills(t *testing.T, store Store) {
 		p.live()
 	}
 	s.equal()
+	p.end()
+	s.Put("n-0", "web", "changed while nobody looked")
+	s.Expire()
+	p = s.start(nil)
+	p.live()
+	s.equal()
 	if p.pos.Epoch != 3 {
 		t.Errorf("epoch %d after two backfills, want 3", p.pos.Epoch)
+	}
+	if p.end(); p.records > 2 {
+		t.Errorf("the list after the backfills wrote %d records, want the change and a GAP", p.records)
 	}
 }
 

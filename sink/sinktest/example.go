@@ -51,10 +51,7 @@ func CheckExample(t *testing.T, s Sink) {
 	if diff := cmp.Diff(want, p.pos); diff != "" {
 		t.Errorf("position (-want +got):\n%s", diff)
 	}
-	held := func(r sink.Record) sink.Held {
-		return sink.Held{Key: r.Key(), UID: r.UID, Revision: r.Revision, Epoch: 1}
-	}
-	if diff := cmp.Diff([]sink.Held{held(e.changed), held(e.sick)}, p.held()); diff != "" {
+	if diff := cmp.Diff([]sink.Held{heldOf(e.changed), heldOf(e.sick)}, p.held()); diff != "" {
 		t.Errorf("known (-want +got):\n%s", diff)
 	}
 	table := []sink.Row{sink.RowOf(&e.changed), sink.RowOf(&e.sick)}

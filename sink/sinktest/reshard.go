@@ -123,13 +123,15 @@ func storyOfInterruptedReshard(t *testing.T, store Store) {
 		scope := shardOf(2)
 		scope.Shard = i
 		all[i] = possess(t, connection, scope)
+		all[i].pos.Epoch = 2
 	}
-	want := map[string]kube.Revision{}
+	want := map[string]sink.Held{}
 	for i := range 3000 {
 		uid := sink.RecordID("", int64(i), "", "")
 		p := all[sink.ShardOf(uid, 2)]
 		rec := record(sink.Added, p.pos.Scope, fmt.Sprintf("n-%04d", i), uid, kube.Revision(fmt.Sprint(i+1)))
-		want[uid] = rec.Revision
+		rec.Epoch = int64(1 + i%2)
+		want[uid] = heldOf(rec)
 		if p.batch = append(p.batch, rec); len(p.batch) == 500 {
 			p.commit(sink.Live, "3000", p.batch...)
 			p.batch = nil
@@ -168,7 +170,7 @@ func storyOfInterruptedReshard(t *testing.T, store Store) {
 			t.Errorf("shard %d stands at %+v", i, p.pos)
 		}
 		for _, h := range p.held() {
-			if got++; want[h.UID] != h.Revision || sink.ShardOf(h.UID, 3) != i {
+			if got++; want[h.UID] != h || sink.ShardOf(h.UID, 3) != i {
 				t.Errorf("shard %d knows %+v", i, h)
 			}
 		}

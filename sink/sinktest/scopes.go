@@ -52,12 +52,32 @@ func knowsItsShard(t *testing.T, store Store) {
 		p := of[sink.ShardOf(uid, len(of))]
 		r := record(sink.Added, p.pos.Scope, fmt.Sprintf("n-%02d", i), uid, kube.Revision(fmt.Sprint(i+1)))
 		p.commit(sink.Live, r.Revision, r)
-		want[p.pos.Scope.Shard] = append(want[p.pos.Scope.Shard], sink.Held{Key: r.Key(), UID: uid, Revision: r.Revision, Epoch: 1})
+		want[p.pos.Scope.Shard] = append(want[p.pos.Scope.Shard], heldOf(r))
 	}
 	for shard, p := range of {
 		if diff := cmp.Diff(want[shard], p.held()); diff != "" || len(want[shard]) == 0 {
 			t.Errorf("shard %d knows (-want +got):\n%s", shard, diff)
 		}
+	}
+}
+
+// knowsEpochs writes an object again in the next epoch, as a Backfill does, and leaves another.
+func knowsEpochs(t *testing.T, store Store) {
+	scope := configMaps()
+	p := possess(t, store.Connect(t), scope)
+	a, b := record(sink.Added, scope, "a", "uid-a", "5"), record(sink.Added, scope, "b", "uid-b", "6")
+	p.commit(sink.Live, "6", a, b)
+	again := b
+	again.Type, again.Epoch, again.ID = sink.Modified, 2, sink.RecordID(cluster, 2, b.UID, b.Revision)
+	p.pos.Epoch = 2
+	p.commit(sink.Live, "7", again)
+	want := []sink.Held{heldOf(a), heldOf(again)}
+	if diff := cmp.Diff(want, p.held()); diff != "" {
+		t.Errorf("known (-want +got):\n%s", diff)
+	}
+	p = possess(t, store.Connect(t), scope)
+	if diff := cmp.Diff(want, p.held()); diff != "" || p.pos.Epoch != 2 {
+		t.Errorf("opened again in epoch %d, want 2; known (-want +got):\n%s", p.pos.Epoch, diff)
 	}
 }
 

@@ -51,6 +51,7 @@ func Test(t *testing.T, open func(t *testing.T) Store) {
 		{"Of many possessors one at a time commits", fencesRaces},
 		{"Scopes do not share positions", separatesScopes},
 		{"Known is of one shard", knowsItsShard},
+		{"Known has the epoch of each object", knowsEpochs},
 		{"A late deletion spares the namesake", sparesNamesakes},
 		{"Another selection is refused", refusesSelections},
 		{"Another number of shards is refused", refusesShards},
