@@ -16,6 +16,10 @@
 //		})
 //	}
 //
+// sink.Sink permits a Commit to return an error although it has committed. [Soak] accepts that.
+// [Test] simulates it in a story, and elsewhere fails at any error but ErrFenced of a commit that
+// must be fenced: run it with a system that responds.
+//
 // A sink of your own needs, besides sink.Sink, the sink.Reader by which the suite reads what
 // was written. The suite mocks nothing: the system that the sink writes to is a real one,
 // the cluster is package apitest. [World] is the cluster that writes down its own log, and
