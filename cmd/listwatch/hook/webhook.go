@@ -40,7 +40,10 @@ func NewWebhook(address string, plain bool) (*Webhook, error) {
 	case u.Scheme == "http" && !plain && u.Hostname() != "localhost" && !net.ParseIP(u.Hostname()).IsLoopback():
 		return nil, errors.New("over http everybody in between can read the objects: use https, or allow it by --webhook-allow-http")
 	}
-	t := &http.Transport{Proxy: http.ProxyFromEnvironment, MaxResponseHeaderBytes: maxHeader, ForceAttemptHTTP2: true, IdleConnTimeout: 90 * time.Second}
+	t := &http.Transport{
+		Proxy: http.ProxyFromEnvironment, MaxResponseHeaderBytes: maxHeader, ForceAttemptHTTP2: true, IdleConnTimeout: 90 * time.Second,
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, WriteByteTimeout: 10 * time.Second}, // of a receiver that reads nothing
+	}
 	return &Webhook{u, &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, nil
 }
 
