@@ -169,7 +169,7 @@ func (j job) runner(ctx context.Context, m *meter) error {
 	if err != nil {
 		return err
 	}
-	r, err := sink.NewRunner(sink.Options{Client: c, Sink: m, Scope: j.scope(), BookmarkEvery: 100 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
+	r, err := sink.NewRunner(sink.Options{Client: c, Sink: m, Scope: j.scope(), BookmarkEvery: 500 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}

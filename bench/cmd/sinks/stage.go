@@ -120,7 +120,7 @@ func (s *stage) play(ctx context.Context, o options, j job) (result, error) {
 			select {
 			case <-done:
 				return
-			case <-time.After(100 * time.Millisecond):
+			case <-time.After(500 * time.Millisecond):
 			}
 		}
 	}()
