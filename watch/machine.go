@@ -219,8 +219,12 @@ func (p protocol) listed(s state, o outcome) state {
 	switch {
 	case errors.Is(o.err, kube.ErrGone):
 		s.cur = list.Cursor{Unpaged: true}
-	case (errors.Is(o.err, kube.ErrInvalid) || errors.Is(o.err, kube.ErrTooLargeRevision)) && !s.cur.First():
-		s.cur = list.Cursor{} // the server does not know its own token: it is another server, or was restored
+	case errors.Is(o.err, kube.ErrInvalid) && !s.cur.First():
+		s.cur = list.Cursor{} // the server does not know its own token: it is another server
+	case errors.Is(o.err, kube.ErrTooLargeRevision) && !s.cur.First():
+		s = p.pause(s, o.err) // a replica that lags, or a server that was restored
+		s.op, s.seen = OpProbe, s.cur.Revision()
+		return s
 	case errors.Is(o.err, kube.ErrInvalid) && !s.settled:
 		return stop(s, o.err) // our request is invalid; later a proxy may be the cause
 	}

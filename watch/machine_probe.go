@@ -55,11 +55,14 @@ func (p protocol) probed(s state, o outcome) state {
 	return s
 }
 
-// resume continues after a probe.
+// resume continues after a probe: with the list, if that was between pages.
 func (p protocol) resume(s state) state {
 	s.op, s.seen, s.silent = OpWatch, "", false
-	if s.from == "" {
+	switch {
+	case s.from == "" && s.cur.First():
 		return p.restart(s, nil)
+	case s.from == "":
+		s.op = OpList
 	}
 	return s
 }

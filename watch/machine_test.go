@@ -71,6 +71,7 @@ func TestMachine(t *testing.T) {
 	further := state{op: OpProbe, from: "5", seen: "9"}
 	unread := state{op: OpProbe, seen: "9"}
 	with := func(s state, f func(*state)) state { f(&s); return s }
+	between := with(midList, func(s *state) { s.op, s.seen = OpProbe, "5" })
 
 	tests := []struct {
 		name string
@@ -101,7 +102,7 @@ func TestMachine(t *testing.T) {
 		{"list: invalid is the end", Paged, listing, outcome{err: invalid}, next{Op: OpNone, Ends: true, First: false}},
 		{"list: invalid after something was synced passes", Paged, with(listing, func(s *state) { s.settled = true }), outcome{err: invalid}, next{Op: OpList, First: true, Wait: 800 * ms}},
 		{"list: an invalid token begins again", Paged, midList, outcome{err: invalid}, next{Op: OpList, Wait: 800 * ms, First: true}},
-		{"list: a token of a revision that the server does not have begins again", Paged, midList, outcome{err: tooLarge}, next{Op: OpList, Wait: 800 * ms, First: true}},
+		{"list: a token of a revision that the server does not have is probed", Paged, midList, outcome{err: tooLarge}, next{Op: OpProbe, Wait: 800 * ms}},
 
 		// An initial stream, before its mark.
 		{"stream: invalid falls back at once", Auto, streaming, outcome{err: invalid}, next{Op: OpList, First: true}},
@@ -172,6 +173,10 @@ func TestMachine(t *testing.T) {
 		{"probe: the server is behind, and there is nothing to resume: relist", Auto, unread, outcome{meta: codec.ListMeta{ResourceVersion: "8"}}, next{Op: OpStream, Relist: true}},
 		{"probe: forbidden, and there is nothing to resume: list", Paged, unread, outcome{err: forbidden}, next{Op: OpList, Wait: 800 * ms, First: true}},
 		{"probe: failed, and there is nothing to resume: again", Auto, unread, outcome{err: errCut}, next{Op: OpProbe, Wait: 800 * ms}},
+		{"probe: a replica lagged: the same page again", Paged, between, outcome{meta: codec.ListMeta{ResourceVersion: "5"}}, next{Op: OpList}},
+		{"probe: between pages, restored", Paged, between, outcome{meta: codec.ListMeta{ResourceVersion: "4"}}, next{Op: OpList, Relist: true, First: true}},
+		{"probe: between pages, fails", Paged, between, outcome{err: unavailable}, next{Op: OpProbe, Wait: 800 * ms}},
+		{"probe: between pages, refused", Paged, between, outcome{err: forbidden}, next{Op: OpList, Wait: 800 * ms}},
 		{"probe: the request is invalid: the next one finds out", Auto, further, outcome{err: invalid}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
 		{"probe: failed: resume", Auto, probing, outcome{err: errCut}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
 	}
