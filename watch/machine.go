@@ -36,18 +36,19 @@ type state struct {
 	cur   list.Cursor   // OpList: position in the list
 	cause error         // OpList, OpStream: why it lists again; nil at first
 
-	failures int   // consecutive
-	away     bool  // the last failure was not a response of the server
-	relists  int   // consecutive, without a useful watch in between
-	garbled  int   // consecutive watches that ended in undecodable bytes or a 5xx
-	unended  int   // consecutive initial streams that ended before their mark
-	noStream bool  // streaming does not work with this server
-	noShard  bool  // requests have no Options.Shard
-	doubt    error // noShard: the response to the request with a shard, until one without succeeds
-	silent   bool  // OpProbe: nothing arrived on the watch before it
-	mute     int   // consecutive probes that found what a silent watch should have sent
-	settled  bool  // something was synced or delivered
-	unpaged  bool  // the list's snapshot expired between pages: do not page the next list
+	failures int           // consecutive
+	away     bool          // the last failure was not a response of the server
+	relists  int           // consecutive, without a useful watch in between
+	garbled  int           // consecutive watches that ended in undecodable bytes or a 5xx
+	unended  int           // consecutive initial streams that ended before their mark
+	noStream bool          // streaming does not work with this server
+	noShard  bool          // requests have no Options.Shard
+	doubt    error         // noShard: the response to the request with a shard, until one without succeeds
+	quiet    time.Duration // for which watches were open, since anything arrived on one
+	silent   bool          // OpProbe: because they were quiet for too long
+	mute     int           // how often that found a later revision, since watches were heard
+	settled  bool          // something was synced or delivered
+	unpaged  bool          // the list's snapshot expired between pages: do not page the next list
 }
 
 // outcome is the result of a request.
@@ -58,7 +59,8 @@ type outcome struct {
 	revision kube.Revision  // OpStream, OpWatch: last revision that the consumer took
 	events   int            // events delivered
 	outside  int            // OpList: objects of other shards, which are not delivered
-	frames   int            // OpStream, OpWatch: events and bookmarks that arrived
+	asked    time.Duration  // OpStream, OpWatch: after which the server was to end it
+	frames   int            // events and bookmarks that arrived
 	flowed   time.Duration  // since the first of them
 	lived    time.Duration  // since opened
 	meta     codec.ListMeta // OpList, OpProbe: of the page
@@ -136,6 +138,7 @@ func (p protocol) restart(s state, cause error) state {
 // a limited rate, or has a pause.
 func (p protocol) step(s state, o outcome) state {
 	s.debt = max(0, s.debt-o.lived-s.wait) + p.cost(s, o)
+	s.quiet = plus(s.quiet, s.wait)
 	s.wait, s.unusable = 0, nil
 	s = p.next(s, o)
 	if s.debt > maxDebt && s.wait == 0 && s.op != OpNone {
@@ -261,9 +264,9 @@ func (p protocol) watched(s state, o outcome) state {
 		s.from = o.revision
 	}
 	held := o.opened && (o.lived >= livedLongEnough || o.err == nil && o.lived >= p.asked(s).Timeout/2 && o.lived >= minHeld)
-	if o.flowed >= livedLongEnough {
-		s.mute = 0
-	}
+	s = p.listened(s, o)
+	mute := o.opened && s.quiet >= p.patience(s)
+	s.silent = mute
 	if moved || held {
 		s.failures, s.garbled, s.relists = 0, 0, 0
 	}
@@ -274,7 +277,7 @@ func (p protocol) watched(s state, o outcome) state {
 	var st *kube.Status
 	switch {
 	case o.err == nil && s.failures == 0 && (moved || held):
-		return s // routine: resume at once
+		return probing(s, mute) // routine: at once
 	case errors.Is(o.err, kube.ErrGone), errors.As(o.err, &st) && st.Reason == "StorageReadError":
 		s.relists++
 		again := p.restart(s, o.err)
@@ -290,12 +293,7 @@ func (p protocol) watched(s state, o outcome) state {
 		}
 		return p.relist(s, o.err)
 	case errors.Is(o.err, client.ErrIdle) && o.opened:
-		s.op, s.silent = OpProbe, o.frames == 0
-		return s
-	case o.opened && o.err == nil && o.frames == 0 && s.failures >= maxEmpty:
-		s = p.pause(s, nil)
-		s.op, s.silent = OpProbe, true
-		return s
+		return probing(s, true)
 	case errors.Is(o.err, kube.ErrTooLargeRevision):
 		s = p.pause(s, o.err)
 		s.op = OpProbe
@@ -311,7 +309,7 @@ func (p protocol) watched(s state, o outcome) state {
 	// Everything else is temporary. A 404 too: the resource may return, or the API
 	// server has just started and does not know it yet. If the resource was created
 	// again, the watch fails because its revision has expired.
-	return p.pause(s, o.err)
+	return probing(p.pause(s, o.err), mute)
 }
 
 // relist lists again after a pause, which grows with each list that no useful watch follows.

@@ -60,9 +60,6 @@ func TestWatcherBehindAProxyThatHoldsResponsesBack(t *testing.T) {
 		s.pass(2 * time.Minute)
 		s.equal()
 		s.listings(1)
-		if !s.mentioned("a proxy on the way may hold responses back") {
-			t.Errorf("nothing says why: %v", s.errs)
-		}
 	})
 }
 
@@ -86,7 +83,7 @@ func TestWatcherWhoseWatchesAreMute(t *testing.T) {
 				s.pass(time.Hour)
 				s.listings(1) // nothing changes
 				s.churn("a")
-				s.pass(10 * time.Minute)
+				s.pass(20 * time.Minute)
 				s.equal()
 			})
 		})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -241,7 +242,11 @@ func (r *run[T]) watch() (o outcome) {
 		r.connected()
 	}
 	restarted := false
-	for ev, err := range once(ctx, r.col, r.protocol.asked(r.state).query(r.state.from, initial, r.protocol.rnd), opts, open) {
+	query := r.protocol.asked(r.state).query(r.state.from, initial, r.protocol.rnd)
+	if n, err := strconv.Atoi(query.Get("timeoutSeconds")); err == nil {
+		o.asked = time.Duration(n) * time.Second
+	}
+	for ev, err := range once(ctx, r.col, query, opts, open) {
 		if err != nil && !codec.IsItem(err) {
 			o.err = err
 			break

@@ -26,7 +26,7 @@ type Source struct {
 const maxBad = 100
 
 // Kind returns the kind of a failure; each kind is logged once. It returns "" for the
-// first failures of requests: most are temporary, unless nothing arrives on watches.
+// first failures of requests: most are temporary.
 func Kind(err error) string {
 	switch {
 	case errors.Is(err, kube.ErrUnauthorized):
@@ -36,7 +36,7 @@ func Kind(err error) string {
 	case errors.Is(err, kube.ErrNotFound):
 		return "not found"
 	}
-	if i := (*watch.Interruption)(nil); errors.As(err, &i) && i.Attempt < patience && !errors.Is(err, watch.ErrMute) {
+	if i := (*watch.Interruption)(nil); errors.As(err, &i) && i.Attempt < patience {
 		return ""
 	}
 	return "failing"
