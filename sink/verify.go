@@ -35,9 +35,9 @@ type Verification struct {
 	Differences []Difference  // ordered by key
 }
 
-// Verify lists the collection, waits until the sink's position has reached the list, but not
-// longer than wait, and compares the table with the list, object by object. If an object was
-// trimmed or quarantined, and in ModeHistory, it compares only UID and revision. It opens no
+// Verify lists the collection and compares the table with the list, object by object. If they
+// differ, it waits until the sink's position has reached the list, but not longer than wait, and
+// compares them again: an idle position is moved by bookmarks only. If an object was trimmed or quarantined, and in ModeHistory, it compares only UID and revision. It opens no
 // scope, so Runners continue. It uses the fields Client, Scope (with all shards), Where,
 // Project, MaxObject and ShowSecrets of o.
 func Verify(ctx context.Context, o Options, from Reader, wait time.Duration) (Verification, error) {
@@ -52,6 +52,9 @@ func Verify(ctx context.Context, o Options, from Reader, wait time.Duration) (Ve
 		return Verification{}, err
 	}
 	v := Verification{Objects: len(want), Revision: listed}
+	if same, err := s.same(ctx, from, want, &v); err != nil || same {
+		return v, err
+	}
 	if v.Position, v.Behind, err = reach(ctx, from, o.Scope, v.Revision, wait); err != nil {
 		return v, err
 	}
@@ -94,6 +97,32 @@ func Verify(ctx context.Context, o Options, from Reader, wait time.Duration) (Ve
 	}
 	slices.SortFunc(v.Differences, func(a, b Difference) int { return a.Key.Compare(b.Key) })
 	return v, nil
+}
+
+// same reports whether the table is that of the list already, whatever its position is.
+func (s *session) same(ctx context.Context, from Reader, want map[kube.Key]Row, v *Verification) (same bool, err error) {
+	var loading bool
+	if v.Position, loading, err = reach(ctx, from, s.o.Scope, "", 0); err != nil || loading {
+		return false, err
+	}
+	rows, quarantined := 0, 0
+	for row, err := range from.Rows(ctx, s.o.Scope.Cluster, s.o.Scope.Resource) {
+		if err != nil {
+			return false, fmt.Errorf("read the table of %s: %w", s.o.Scope, err)
+		}
+		listed, ok := want[kube.Key{Namespace: row.Namespace, Name: row.Name}]
+		if !ok || listed.UID == "" || differs(row, listed, ok, s.o.Scope.Mode) != "" {
+			return false, nil
+		}
+		if rows++; row.Quarantined != "" || listed.Quarantined != "" {
+			quarantined++
+		}
+	}
+	if rows != len(want) {
+		return false, nil
+	}
+	v.Quarantined = quarantined
+	return true, nil
 }
 
 // listing returns the rows that the table should have, and the revision of the list. An object

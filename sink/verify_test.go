@@ -59,3 +59,30 @@ func TestVerifyCountsUnreadableObjects(t *testing.T) {
 		verify("while no Runner runs", 3, "bad\uFFFD-later\uFFFD: missing in the table")
 	})
 }
+
+// TestVerifyOfAnIdleTypeDoesNotWait: what other types move is the revision of the list, which
+// the position of an idle type reaches by the next bookmark only.
+func TestVerifyOfAnIdleTypeDoesNotWait(t *testing.T) {
+	perform(t, func(t *testing.T, p *play) {
+		p.Put("a", "web", "1")
+		p.start(nil)
+		p.pass(time.Minute)
+		p.stop()
+		<-p.ended
+		p.Server.Tick()
+		c, err := p.Client()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.CloseIdleConnections()
+		began := time.Now()
+		v, err := sink.Verify(t.Context(), sink.Options{Client: c, Scope: sink.Scope{Cluster: "c", Resource: sinktest.Resource}}, p.db, time.Minute)
+		if waited := time.Since(began); err != nil || waited > 0 || v.Behind || v.Objects != 1 || !v.Revision.Newer(v.Position) {
+			t.Errorf("after %v: %+v, %v", waited, v, err)
+		}
+		p.Put("b", "web", "1")
+		if v, err = sink.Verify(t.Context(), sink.Options{Client: c, Scope: sink.Scope{Cluster: "c", Resource: sinktest.Resource}}, p.db, time.Minute); err != nil || len(v.Differences) != 1 || !v.Behind {
+			t.Errorf("while no Runner runs: %+v, %v", v, err)
+		}
+	})
+}
