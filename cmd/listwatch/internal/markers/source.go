@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/listwatch/listwatch/internal/disk"
 )
 
 // maxSource limits a source file in bytes.
@@ -71,10 +73,7 @@ func (s *source) load(dir string) (*folder, error) {
 		if e.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "zz_generated") || name[0] == '_' || name[0] == '.' || !forHost(name) {
 			continue
 		}
-		if info, err := e.Info(); err != nil || info.Size() > maxSource {
-			return nil, fmt.Errorf("%s: larger than %d bytes", filepath.Join(dir, name), maxSource)
-		}
-		file, err := parser.ParseFile(s.files, filepath.Join(dir, name), nil, parser.ParseComments|parser.SkipObjectResolution)
+		file, err := s.parse(filepath.Join(dir, name))
 		if file != nil && !built(file) {
 			continue
 		}
@@ -93,6 +92,20 @@ func (s *source) load(dir string) (*folder, error) {
 	}
 	s.byDir[dir] = f
 	return f, nil
+}
+
+// parse reads one file. What a link points to may be a device or a pipe, which has no end.
+func (s *source) parse(path string) (*ast.File, error) {
+	if info, err := os.Stat(path); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: not a regular file", path)
+	}
+	text, err := disk.ReadFile(path, maxSource)
+	if err != nil {
+		return nil, err
+	}
+	return parser.ParseFile(s.files, path, text, parser.ParseComments|parser.SkipObjectResolution)
 }
 
 func (s *source) declarations(f *folder, file *ast.File) {
