@@ -38,8 +38,8 @@ func (c Change) String() string {
 }
 
 // Diff returns what applying d would change on the server, in a fixed order; nothing if
-// the server does not have the definition yet. Descriptions, columns and names for people
-// are not compared.
+// the server does not have the definition yet. Titles, examples, descriptions, columns and
+// names for people are not compared.
 func Diff(ctx context.Context, c *client.Client, d *Definition) ([]Change, error) {
 	old, err := d.stored(ctx, c)
 	if errors.Is(err, kube.ErrNotFound) {
