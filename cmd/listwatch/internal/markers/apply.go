@@ -201,7 +201,9 @@ func set(s *crd.Schema, name string, m marker) (err error) {
 		key, err = m.string()
 		s.ListMapKeys = append(s.ListMapKeys, key)
 	case name == "kubebuilder:example":
-		s.Example, err = m.value()
+		if s.Example, err = m.value(); string(s.Example) == "null" {
+			s.Example = json.RawMessage(`"null"`) // as controller-gen reads it
+		}
 	case name == "Optional", name == "Required", name == "Schemaless":
 	case name == "XValidation":
 		return rule(s, m)

@@ -179,6 +179,7 @@ func TestTitleAndExampleAreThoseOfAField(t *testing.T) {
 		{title + "The size" + example + "3\nA int\n}", `{"title":"The size","type":"integer","example":3}`, ""},
 		{title + "`A \"b\"`" + example + "{a: x, n: 3}\nA map[string]string\n}", `{"title":"A \"b\"","type":"object","example":{"a":"x","n":3},"additionalProperties":{"type":"string"}}`, ""},
 		{"A Size\n}\n" + title + "Of a type" + example + "3\ntype Size int", `{"type":"integer"}`, ""},
+		{title + "A" + example + "null\nA int\n}", `{"title":"A","type":"integer","example":"null"}`, ""},
 		{title + "\"a\"b\nA int\n}", "", "+kubebuilder:title: \"b\" follows a value"},
 	} {
 		got, failed := specOf(t, tt.source+"\n")
