@@ -56,6 +56,21 @@ func TestCompletionOffersOnlyWhatNoShellInterprets(t *testing.T) {
 	}
 }
 
+// TestCompletionSkipsInvalidNames: one of them does not hide the names after it, nor the paths.
+func TestCompletionSkipsInvalidNames(t *testing.T) {
+	srv := (&hostile{names: []string{"a\x1b[31mevil", "good"}}).start(t)
+	for _, tt := range []struct{ want, flag, prefix string }{
+		{"good\n:4\n", "pods", ""},
+		{"good\n:4\n", "-n", ""},
+		{".kind\n:6\n", "pods", "--where=.ki"},
+	} {
+		args := []string{"__complete", "watch", "-s", srv.URL, tt.flag, tt.prefix}
+		if _, stdout, _ := runProgram(t, nil, args...); stdout != tt.want {
+			t.Errorf("%q: %q, want %q", args[4:], stdout, tt.want)
+		}
+	}
+}
+
 // TestTabRunsNoCode: bash inserts what is common to the completions into the command line
 // and evaluates that line on the next TAB.
 func TestTabRunsNoCode(t *testing.T) {

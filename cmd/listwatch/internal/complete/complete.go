@@ -181,10 +181,7 @@ func listNames(ctx context.Context, col client.Collection[kube.Partial], prefix 
 	var found []string
 	seen := 0
 	for o, err := range list.New(col, list.Options{Limit: completeMost}).All(ctx) {
-		if err != nil {
-			break
-		}
-		if shell.Inert(o.Name) {
+		if err == nil && shell.Inert(o.Name) { // a name that is invalid is skipped
 			found = append(found, prefix+o.Name)
 		}
 		if seen++; seen == completeMost {

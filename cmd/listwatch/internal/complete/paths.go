@@ -141,12 +141,12 @@ func (c *completer) objects(cmd *cobra.Command, args []string, each func(object 
 			}
 			seen := 0
 			for o, err := range list.New(col, list.Options{Limit: pathObjects}).All(ctx) {
-				if err != nil || seen == pathObjects {
+				if seen == pathObjects {
 					break
 				}
 				seen++
 				var object map[string]any
-				if o.Decode(&object) == nil && (name == "" || o.GetName() == name) {
+				if err == nil && o.Decode(&object) == nil && (name == "" || o.GetName() == name) {
 					each(object)
 				}
 			}
