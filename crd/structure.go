@@ -317,12 +317,16 @@ func (s *Schema) onlyRestricts(typed bool) bool {
 	return !slices.ContainsFunc(within, func(sub *Schema) bool { return !sub.onlyRestricts(typed) })
 }
 
-// values checks enum, limits and default. A server takes a default with which it refuses objects.
+// values checks enum, example, limits and default. A server takes a default with which it
+// refuses objects.
 func (c *structure) values(s *Schema, fail func(string, ...any)) {
 	for _, e := range s.Enum {
 		if !json.Valid(e) {
 			fail("%s in enum is not JSON", clip.Text(string(e), 80))
 		}
+	}
+	if len(s.Example) > 0 && !json.Valid(s.Example) {
+		fail("the example is not JSON")
 	}
 	for _, limit := range []struct {
 		name  string

@@ -72,6 +72,10 @@ func TestValidateOfTheWholeDefinition(t *testing.T) {
 			d.Spec.Versions[0].Schema.OpenAPIV3Schema.Default = json.RawMessage(`{"spec":{}}`)
 		},
 			[]string{"versions[v1]: the whole object is nullable or has a default"}},
+		"an example": {func(d *Definition) {
+			d.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Example = json.RawMessage("x")
+		},
+			[]string{"spec: the example is not JSON"}},
 		"a restriction of a member that is not there": {func(d *Definition) {
 			d.Spec.Versions[0].Schema.OpenAPIV3Schema.AllOf = []*Schema{{Not: &Schema{Properties: map[string]*Schema{"spec": {Properties: map[string]*Schema{"x": {}}}}}}}
 		}, []string{"spec.x: it is within anyOf, oneOf, allOf or not of the whole object, and not in its schema"}},
