@@ -20,8 +20,8 @@ import (
 
 // Options say how events are posted. The zero value is the recommended setting.
 type Options struct {
-	// Client posts the events. Default: one that waits 30 s for a response and follows no
-	// redirects.
+	// Client posts the events. Default: one that waits 30 s for a response, follows no
+	// redirects, and gives up a server over HTTP/2 that reads nothing for 10 s.
 	Client *http.Client
 
 	// Header is sent with each request: credentials, for instance.
@@ -54,12 +54,24 @@ func New(to string, companion Companion, o Options) (*Sink, error) {
 		return nil, errors.New("cloudevents: the URL is not that of an HTTP server") // it may hold a password
 	}
 	if o.Client == nil {
-		o.Client = &http.Client{Timeout: 30 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		o.Client = newClient()
 	}
 	if o.BatchBytes <= 0 {
 		o.BatchBytes = 1 << 20
 	}
 	return &Sink{companion, to, u.Host, o}, nil
+}
+
+// newClient returns the default of Options.Client.
+func newClient() *http.Client {
+	c := &http.Client{Timeout: 30 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	if t, ok := http.DefaultTransport.(*http.Transport); ok { // unless the program has replaced it
+		t = t.Clone()
+		// While a write is blocked, as an ACK to one that reads nothing, nothing ends a request.
+		t.HTTP2 = &http.HTTP2Config{WriteByteTimeout: 10 * time.Second}
+		c.Transport = t
+	}
+	return c
 }
 
 // Commit posts the records until the server has acknowledged all of them, and commits them

@@ -50,7 +50,7 @@ func download(ctx context.Context, address string, limit int) (body []byte, show
 	if err != nil {
 		return nil, "", fmt.Errorf("%s: the request cannot be made", shown)
 	}
-	c := http.Client{CheckRedirect: func(r *http.Request, via []*http.Request) error {
+	c := http.Client{Transport: newTransport(), CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		if len(via) >= 10 {
 			return errors.New("there are more than 10 redirects")
 		}
@@ -76,6 +76,14 @@ func download(ctx context.Context, address string, limit int) (body []byte, show
 		return nil, "", fmt.Errorf("GET %s: the response is larger than %d bytes", shown, limit)
 	}
 	return body, shown, nil
+}
+
+// newTransport returns http.DefaultTransport, but for the time of a write over HTTP/2: while one is
+// blocked, as an ACK to a server that reads nothing, no context ends a request of the connection.
+func newTransport() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.HTTP2 = &http.HTTP2Config{WriteByteTimeout: 10 * time.Second}
+	return t
 }
 
 // trusted refuses a URL whose response somebody on the way could change.
