@@ -11,9 +11,12 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 // Secret can still be decoded.
 const filler = "REDACTED"
 
-// maxHeld limits the bytes that a redactor holds back: beyond it, undecided values
-// count as secret.
-const maxHeld = 4 << 20
+// maxHeld limits the bytes that a redactor holds back, and maxUndecided the values: beyond
+// them, undecided values count as secret.
+const (
+	maxHeld      = 4 << 20
+	maxUndecided = 1 << 18
+)
 
 // A redactor replaces secrets in JSON values that arrive in pieces, by as many other
 // bytes. It decides by names: data and stringData of a Secret, the last-applied
@@ -98,7 +101,7 @@ func (r *redactor) feed(b []byte) []byte {
 		}
 		r.step(r.at)
 	}
-	if len(r.buf) > maxHeld {
+	if len(r.buf) > maxHeld || r.undecided() > maxUndecided {
 		r.giveUp()
 	}
 	return r.buf[:r.fit()]
@@ -131,6 +134,13 @@ func (r *redactor) fit() int {
 		if l := &r.stack[i]; len(l.spans) > 0 {
 			n = min(n, int(l.first-r.base))
 		}
+	}
+	return n
+}
+
+func (r *redactor) undecided() (n int) {
+	for i := range r.stack {
+		n += len(r.stack[i].spans)
 	}
 	return n
 }
@@ -237,6 +247,8 @@ func (r *redactor) classify(l *level, c byte) (mode, int) {
 		}
 	}
 	switch {
+	case l.outer >= 0 && r.stack[l.outer].secret: // it has been decided meanwhile
+		return secret, -1
 	case l.outer >= 0:
 		return undecided, l.outer
 	case r.failed && !l.array && strings.EqualFold(l.key, "message") && (r.rules.Secrets || r.rules.Env):

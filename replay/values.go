@@ -6,7 +6,11 @@ import "slices"
 // bytes, as a Writer does. It does not change b.
 func Redact(b []byte, rules Redaction) []byte {
 	r := newRedactor(rules, false, false)
-	out := slices.Clone(r.feed(b))
-	r.taken(len(out))
+	out := make([]byte, 0, len(b))
+	for piece := range slices.Chunk(b, 64<<10) { // of one, all could be held back
+		ready := r.feed(piece)
+		out = append(out, ready...)
+		r.taken(len(ready))
+	}
 	return append(out, r.finish()...)
 }

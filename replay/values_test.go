@@ -1,6 +1,8 @@
 package replay_test
 
 import (
+	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/listwatch/listwatch/replay"
@@ -15,5 +17,23 @@ func TestRedactReplacesWhatTheRulesSay(t *testing.T) {
 	}
 	if string(b) != pod {
 		t.Errorf("the argument was changed: %s", b)
+	}
+}
+
+// TestRedactHoldsBackNoMoreThanAWriter: too many values before the kind of their object count as
+// secret.
+func TestRedactHoldsBackNoMoreThanAWriter(t *testing.T) {
+	for _, tt := range []struct {
+		name, value string
+		n           int
+	}{
+		{"values", "2,", 1 << 19},
+		{"bytes", `"` + strings.Repeat("x", 1000) + `",`, 5000},
+	} {
+		b := []byte(`{"data":[` + strings.Repeat(tt.value, tt.n) + `2],"kind":"ConfigMap"}`)
+		got := replay.Redact(b, replay.Redaction{Secrets: true})
+		if len(got) != len(b) || bytes.ContainsAny(got[:len(got)/2], "2x") || !bytes.HasSuffix(got, []byte(`,1],"kind":"ConfigMap"}`)) {
+			t.Errorf("%s: %d bytes of %d, which end in %.30q", tt.name, len(got), len(b), got[max(0, len(got)-30):])
+		}
 	}
 }
