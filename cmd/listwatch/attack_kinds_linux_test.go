@@ -222,6 +222,10 @@ var attacks = []attack{
 	{name: "resources without end", args: listingAs("name"), other: map[string]func(*sender){"/api/v1": inside(`{"kind":"APIResourceList","groupVersion":"v1","resources":[`, `{"name":"a","kind":"A","namespaced":true,"verbs":["list"]},`, "")}},
 	{name: "a resource's name without end", args: listingAs("name"), other: map[string]func(*sender){"/api/v1": inside(`{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"`, "x", "")}},
 	{name: "a version without end", args: []string{"auth", "check", "-s", "SERVER"}, other: map[string]func(*sender){"/version": inside(`{"gitVersion":"`, "x", "")}},
+	{name: "a raw response without end", says: "larger than 32 MiB", least: 33 << 20, ends: true, args: rawSecrets, other: raw(inside(`{"kind":"SecretList","items":[`, `{"data":{"a":"YQ=="}},`, ""))},
+	{name: "a raw list of Secrets", ends: true, args: rawSecrets, other: raw(atMost(31<<20, inside(`{"kind":"SecretList","items":[`, `{"data":{"a":"YQ=="}},`, "{}]}")))},
+	{name: "a raw response of undecided values", ends: true, args: rawSecrets, other: raw(atMost(31<<20, inside(`{"data":[`, "1,", "1]}")))},
+	{name: "a raw response of nesting", ends: true, args: rawSecrets, other: raw(atMost(31<<20, inside("", "[", "")))},
 	{name: "6,000 types, all followed", says: "more than 5000 types", args: []string{"watch", "*", "-A", "-s", "SERVER", "-o", "none", "--exit-after", "20s"}, other: map[string]func(*sender){"/api/v1": func(s *sender) {
 		s.put(`{"kind":"APIResourceList","groupVersion":"v1","resources":[`)
 		for i := range 6000 {
@@ -296,6 +300,12 @@ func badNamespaces(s *sender) {
 }
 
 func rubbish(s *sender) { s.put("x") }
+
+var rawSecrets = []string{"list", "--raw", "/api/v1/secrets", "-s", "SERVER"}
+
+func raw(write func(*sender)) map[string]func(*sender) {
+	return map[string]func(*sender){"/api/v1/secrets": write}
+}
 
 // loads are the arguments of a server that loads FILE.
 var loads = []string{"fake", "serve", "-f", "FILE"}

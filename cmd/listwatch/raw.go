@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -17,8 +18,8 @@ import (
 	"github.com/listwatch/listwatch/replay"
 )
 
-// maxRaw is how many bytes of a response --raw prints.
-const maxRaw = 256 << 20
+// maxRaw is how many bytes of a response --raw prints. They are in memory twice to be redacted.
+const maxRaw = 32 << 20
 
 // runRaw prints the response to a GET of the path of --raw.
 func runRaw(p *cli.Program, cmd *cobra.Command, args []string, o *listFlags) error {
@@ -46,7 +47,24 @@ func runRaw(p *cli.Program, cmd *cobra.Command, args []string, o *listFlags) err
 		}
 		b = redacted
 	}
-	return p.Put(string(b))
+	for err == nil && len(b) > 0 {
+		n := whole(b, 64<<10)
+		err, b = p.Put(string(b[:n])), b[n:]
+	}
+	return err
+}
+
+// whole returns how many bytes at the beginning of b are at most n and end with a rune.
+func whole(b []byte, n int) int {
+	if len(b) <= n {
+		return len(b)
+	}
+	for end := n; end > n-utf8.UTFMax; end-- {
+		if utf8.RuneStart(b[end]) {
+			return end
+		}
+	}
+	return n // it is not UTF-8
 }
 
 // getRaw returns the whole body of a response.
@@ -59,7 +77,7 @@ func getRaw(ctx context.Context, c *client.Client, r *client.Request) ([]byte, e
 			return b, nil
 		}
 		if err == nil {
-			err = fmt.Errorf("GET %s: the response is larger than %d MiB", r.Path, maxRaw>>20)
+			err = fmt.Errorf("GET %s: the response is larger than %d MiB: ask for pages, by limit= and continue= in the path", r.Path, maxRaw>>20)
 		}
 	}
 	if ctx.Err() != nil {
