@@ -37,9 +37,10 @@ type Verification struct {
 
 // Verify lists the collection and compares the table with the list, object by object. If they
 // differ, it waits until the sink's position has reached the list, but not longer than wait, and
-// compares them again: an idle position is moved by bookmarks only. If an object was trimmed or quarantined, and in ModeHistory, it compares only UID and revision. It opens no
-// scope, so Runners continue. It uses the fields Client, Scope (with all shards), Where,
-// Project, MaxObject and ShowSecrets of o.
+// compares them again: bookmarks alone move the position of an idle type. If an object was trimmed
+// or quarantined, and in ModeHistory, it compares only UID and revision. It opens no scope, so
+// Runners continue. It uses the fields Client, Scope (with all shards), Where, Project, MaxObject
+// and ShowSecrets of o.
 func Verify(ctx context.Context, o Options, from Reader, wait time.Duration) (Verification, error) {
 	o.Scope.Shard = 0
 	r, err := newRunner(o)
