@@ -135,6 +135,9 @@ func (r *reader) member(t *typeDecl, f *ast.Field, c *comments, s *crd.Schema, n
 		p.Description = c.text
 	}
 	r.apply(p, c, f)
+	if c.has("k8s:required") {
+		notEmpty(p)
+	}
 	r.property(f, s, name, p)
 	required := !omits && !t.in.markers.has("kubebuilder:validation:Optional")
 	switch {
@@ -178,4 +181,13 @@ func jsonTag(f *ast.Field) (name string, omits, none bool) {
 		omits = omits || option == "omitempty" || option == "omitzero"
 	}
 	return name, omits, tag == "-"
+}
+
+// notEmpty sets the limit of a member that +k8s:required requires, and with it a value.
+func notEmpty(p *crd.Schema) {
+	limit := map[string]**int64{"string": &p.MinLength, "array": &p.MinItems, "object": &p.MinProperties}[p.Type]
+	if limit != nil && *limit == nil {
+		*limit = new(int64)
+		**limit = 1
+	}
 }

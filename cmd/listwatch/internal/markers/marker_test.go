@@ -155,14 +155,15 @@ func TestNotesAreNotPublished(t *testing.T) {
 	}
 }
 
-// TestRequiredIsTheMemberAndNotItsValue: as for controller-gen, which allows the empty text.
-func TestRequiredIsTheMemberAndNotItsValue(t *testing.T) {
+// TestRequiredValueIsNotEmpty: as for controller-gen 0.23, unless a limit is given.
+func TestRequiredValueIsNotEmpty(t *testing.T) {
 	for _, tt := range []struct{ field, want string }{
-		{"A string", `{"type":"string"}`},
-		{"A *string", `{"type":"string"}`},
-		{"// +kubebuilder:default=\"\"\nA string", `{"type":"string","default":""}`},
-		{"// +kubebuilder:validation:Enum=a;\"\"\nA string", `{"type":"string","enum":["a",""]}`},
-		{"// +k8s:minLength=1\nA string", `{"type":"string","minLength":1}`},
+		{"A string", `{"type":"string","minLength":1}`},
+		{"A *string", `{"type":"string","minLength":1}`},
+		{"// +k8s:minLength=0\nA string", `{"type":"string","minLength":0}`},
+		{"A []string", `{"type":"array","minItems":1,"items":{"type":"string"}}`},
+		{"A map[string]string", `{"type":"object","minProperties":1,"additionalProperties":{"type":"string"}}`},
+		{"A int", `{"type":"integer"}`},
 	} {
 		got, failed := specOf(t, "// +k8s:required\n"+tt.field+"\n}\n")
 		want := `{"type":"object","required":["A"],"properties":{"A":` + tt.want + `}}`
