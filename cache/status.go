@@ -13,7 +13,7 @@ type Status struct {
 	// Name of the informer, as [Informer.Name] returns it.
 	Name string
 
-	// Synced: all initial objects are in the store, and Run has not returned.
+	// Synced: a list was completed, or a snapshot loaded, and Run has not returned.
 	Synced   bool
 	Objects  int
 	Revision kube.Revision
@@ -36,8 +36,8 @@ type Status struct {
 	// LastContact is when the server last responded or sent anything. With several sources
 	// it is the time of the one with the oldest contact. The objects may be out of date
 	// since then. A source without any contact yet counts with Started. LastContact is zero
-	// if Run was not called or no source reports contacts; a custom [Source] cannot. A
-	// healthy server sends something about every minute.
+	// if Run was not called or no source reports contacts; a custom [Source] needs a method
+	// LastContact() time.Time. A healthy server sends something about every minute.
 	LastContact time.Time
 
 	// MaxStaleness of the informer; 0 = no limit.
@@ -68,10 +68,10 @@ func (e *StaleError) Error() string {
 		e.For.Round(time.Second), e.Since.UTC().Format(time.RFC3339), e.Max)
 }
 
-// Ready returns nil if the informer is synced, runs, and had contact with the server
-// within its Options.MaxStaleness. Otherwise the error wraps ErrNotRunning, the error
-// of Run, a *StaleError or the error of the last request. Objects that could not be
-// decoded do not count: see Status.Err. The error does not name the informer.
+// Ready returns nil if the informer is synced, runs, and had contact with the server within its
+// Options.MaxStaleness: until then a request that fails does not count, nor does an object that
+// could not be decoded, see Status.Err. Otherwise the error, which does not name the informer,
+// wraps ErrNotRunning, the error of Run, a *StaleError or the error of the last request.
 func (s Status) Ready() error {
 	stale := s.stale()
 	switch {

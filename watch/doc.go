@@ -19,7 +19,7 @@
 //
 // Requests are limited to about one a second after a burst of thirty, whatever the server
 // responds. A page of a list, except the last one, counts as a fraction of a request; the
-// more objects it contains, the smaller the fraction. A second loop over the same watcher shares
+// more objects it contains, the smaller the fraction. A later loop over the same watcher shares
 // the limit of the first. Every pause after a request is reported.
 //
 // The protocol is a function without I/O, in machine.go: it computes the next state from a state
