@@ -45,7 +45,6 @@ type state struct {
 	noShard  bool          // requests have no Options.Shard
 	doubt    error         // noShard: the response to the request with a shard, until one without succeeds
 	quiet    time.Duration // for which watches were open, since anything arrived on one
-	silent   bool          // OpProbe: because they were quiet for too long
 	mute     int           // how often that found a later revision, since watches were heard
 	settled  bool          // something was synced or delivered
 	unpaged  bool          // the list's snapshot expired between pages: do not page the next list
@@ -266,7 +265,6 @@ func (p protocol) watched(s state, o outcome) state {
 	held := o.opened && (o.lived >= livedLongEnough || o.err == nil && o.lived >= p.asked(s).Timeout/2 && o.lived >= minHeld)
 	s = p.listened(s, o)
 	mute := o.opened && s.quiet >= p.patience(s)
-	s.silent = mute
 	if moved || held {
 		s.failures, s.garbled, s.relists = 0, 0, 0
 	}
@@ -295,9 +293,7 @@ func (p protocol) watched(s state, o outcome) state {
 	case errors.Is(o.err, client.ErrIdle) && o.opened:
 		return probing(s, true)
 	case errors.Is(o.err, kube.ErrTooLargeRevision):
-		s = p.pause(s, o.err)
-		s.op = OpProbe
-		return s
+		return probing(p.pause(s, o.err), true)
 	case o.opened && garbled(o.err):
 		// Undecodable bytes, or an ERROR event: a resumed watch may receive the same
 		// again.

@@ -76,7 +76,7 @@ func (p protocol) probed(s state, o outcome) state {
 	if at == "" || s.seen.Newer(at) {
 		at = s.seen
 	}
-	silent := s.silent
+	silent := s.from != "" && s.quiet >= p.patience(s)
 	s = p.resume(s)
 	switch {
 	case at.Newer(now):
@@ -89,7 +89,7 @@ func (p protocol) probed(s state, o outcome) state {
 
 // resume continues after a probe: with the list, if that was between pages.
 func (p protocol) resume(s state) state {
-	s.op, s.seen, s.silent = OpWatch, "", false
+	s.op, s.seen = OpWatch, ""
 	switch {
 	case s.from == "" && s.cur.First():
 		return p.restart(s, nil)

@@ -176,6 +176,7 @@ func TestMachine(t *testing.T) {
 		{"probe: forbidden, and there is nothing to resume: list", Paged, unread, outcome{err: forbidden}, next{Op: OpList, Wait: 800 * ms, First: true}},
 		{"probe: failed, and there is nothing to resume: again", Auto, unread, outcome{err: errCut}, next{Op: OpProbe, Wait: 800 * ms}},
 		{"probe: a replica lagged: the same page again", Paged, between, outcome{meta: codec.ListMeta{ResourceVersion: "5"}}, next{Op: OpList}},
+		{"probe: between pages, long after quiet watches", Paged, with(between, func(s *state) { s.quiet, s.mute = 5*time.Minute, 2 }), outcome{meta: codec.ListMeta{ResourceVersion: "9"}}, next{Op: OpList}},
 		{"probe: between pages, restored", Paged, between, outcome{meta: codec.ListMeta{ResourceVersion: "4"}}, next{Op: OpList, Relist: true, First: true}},
 		{"probe: between pages, fails", Paged, between, outcome{err: unavailable}, next{Op: OpProbe, Wait: 800 * ms}},
 		{"probe: between pages, refused", Paged, between, outcome{err: forbidden}, next{Op: OpList, Wait: 800 * ms}},
