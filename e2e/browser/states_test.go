@@ -225,7 +225,7 @@ func TestChangesThatAreNotListed(t *testing.T) {
 }
 
 // TestEarlierChangesWhileThereAreNew: as many rows are there as are kept, and those at the end do
-// not go while what is below them is being read.
+// not go while what is below them is being read, nor is that forgotten when the stream begins again.
 func TestEarlierChangesWhileThereAreNew(t *testing.T) {
 	s := stateOf("live", "", nil)
 	now := time.Now().UnixMilli()
@@ -242,8 +242,20 @@ func TestEarlierChangesWhileThereAreNew(t *testing.T) {
 	p := open(t, s.serve(t)+"&type=activity&filter=shop/web-", look{})
 	p.until("document.querySelectorAll('tr.change').length === 400")
 	p.js("document.querySelector('#rows .sheet button').click(), 1", nil)
-	if before := <-asked; before != 101 {
+	from := func() int {
+		select {
+		case before := <-asked:
+			return before
+		case <-time.After(20 * time.Second):
+			return -1
+		}
+	}
+	if before := from(); before != 101 {
 		t.Errorf("asked for what is before %d", before)
+	}
+	s.send("hello", 500, object{"epoch": "e", "pos": 500, "now": now, "totals": object{}})
+	if before := from(); before != 101 {
+		t.Errorf("asked for what is before %d after the stream began again", before)
 	}
 	for pos := 501; pos <= 530; pos++ {
 		s.send("activity", pos, object{"changes": changesFrom(now, pos, pos)})

@@ -30,6 +30,7 @@ export class Changes {
 		if (this.id === id) return this.draw();
 		this.id = id;
 		this.rows = this.gaps = [];
+		this.earlier = 0; // where those that are being read go on from
 		this.settled = 0; // up to this position, no change is missing between the rows and MORE
 		this.loaded = this.more = this.reading = false;
 		this.failed = "";
@@ -43,9 +44,11 @@ export class Changes {
 		this.stop?.abort();
 	}
 
-	// load gets the newest changes, or those before a position.
+	// load gets the newest changes, or those before a position. The newest interrupt those, which
+	// are read after them if their row is still there.
 	async load(before) {
 		this.stop?.abort();
+		const rest = this.earlier = before || this.earlier;
 		const stop = this.stop = new AbortController(), v = this.hooks.view();
 		const past = v.at || this.hooks.state()?.mode === "recording";
 		this.reading = true;
@@ -74,7 +77,9 @@ export class Changes {
 			this.failed = e.message;
 		}
 		this.reading = false;
+		this.earlier = 0;
 		this.draw();
+		if (!before && this.rows.some(c => c.pos === rest)) this.load(rest);
 	}
 
 	// reread gets the newest changes once the stream has all that follow: those that came after the
