@@ -225,7 +225,7 @@ func TestChangesThatAreNotListed(t *testing.T) {
 }
 
 // TestEarlierChangesWhileThereAreNew: as many rows are there as are kept, and those at the end do
-// not go while what is below them is being read, nor is that forgotten when the stream begins again.
+// not go while what is below them is being read, which goes on when the stream begins again.
 func TestEarlierChangesWhileThereAreNew(t *testing.T) {
 	s := stateOf("live", "", nil)
 	now := time.Now().UnixMilli()
