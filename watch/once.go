@@ -86,29 +86,58 @@ func named(typ string) string {
 	return fmt.Sprintf(" %q", typ)
 }
 
-// decoderOf returns the function that decodes an event from a frame. It is called once
-// for each request, so that events need no type switch. Objects that are not in s are
-// not decoded.
-func decoderOf[T kube.Object](c client.Collection[T], s kube.Shard) func(codec.Frame) (Event[T], error) {
-	decode, identify := c.Decoder(), identifierOf[T]()
+// manyInside is after how many events of the shard, and no other, a server is taken to filter.
+const manyInside = 64
+
+// sharding tells the objects of a shard from those of others.
+type sharding struct {
+	kube.Shard
+	inside int // objects since one that was not in the shard
+}
+
+// filtered reports whether the server is taken to filter.
+func (s *sharding) filtered() bool { return s.All() || s.inside >= manyInside }
+
+// outside reports whether an object is not in the shard, and returns its revision.
+func (s *sharding) outside(object []byte) (kube.Revision, bool) {
+	rev, out := codec.Outside(s.Shard, object)
+	if s.inside++; out {
+		s.inside = 0
+	}
+	if kube.CheckIdentity(kube.Key{}, "", rev) != nil {
+		rev = ""
+	}
+	return rev, out
+}
+
+// decoderOf returns the function that decodes an event from a frame. It is called once for
+// each request, so that events need no type switch. Objects that are not in the shard are not
+// decoded, but for the first one that comes after many of the shard.
+func decoderOf[T kube.Object](c client.Collection[T], shard kube.Shard) func(codec.Frame) (Event[T], error) {
+	decode, identify, s := c.Decoder(), identifierOf[T](), sharding{Shard: shard}
 	return func(f codec.Frame) (Event[T], error) {
-		if rev, out := codec.Outside(s, f.Object); out {
-			if kube.CheckIdentity(kube.Key{}, "", rev) != nil {
-				rev = ""
+		filtered := s.filtered()
+		if !filtered {
+			if rev, out := s.outside(f.Object); out {
+				return Event[T]{Type: outside, Revision: rev}, nil
 			}
-			return Event[T]{Type: outside, Revision: rev}, nil
 		}
+		ev := Event[T]{Type: Type(f.Type)}
 		v, err := decode(f.Object)
+		if err == nil {
+			ev.Key, ev.UID, ev.Revision = identify(v, f.Object)
+			ev.Object, err = v, kube.CheckIdentity(ev.Key, ev.UID, ev.Revision)
+		}
+		if filtered && (err != nil || !s.Has(ev.UID)) {
+			if rev, out := s.outside(f.Object); out {
+				return Event[T]{Type: outside, Revision: rev}, nil
+			}
+		}
 		if err != nil {
 			bad := codec.Quarantine(f.Object, err)
-			return quarantined[T](Type(f.Type), bad), bad
+			return quarantined[T](ev.Type, bad), bad
 		}
-		key, uid, rev := identify(v, f.Object)
-		if err := kube.CheckIdentity(key, uid, rev); err != nil {
-			bad := codec.Quarantine(f.Object, err)
-			return quarantined[T](Type(f.Type), bad), bad
-		}
-		return Event[T]{Type: Type(f.Type), Key: key, UID: uid, Revision: rev, Object: v}, nil
+		return ev, nil
 	}
 }
 
