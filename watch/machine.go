@@ -44,7 +44,8 @@ type state struct {
 	noStream bool          // streaming does not work with this server
 	noShard  bool          // requests have no Options.Shard
 	doubt    error         // noShard: the response to the request with a shard, until one without succeeds
-	quiet    time.Duration // for which watches were open, since anything arrived on one
+	silence  time.Duration // of watches, since anything arrived on one, or a probe
+	quiet    time.Duration // the part of it, also before probes, after which the server did not end a watch as asked
 	mute     int           // how often that found a later revision, since watches were heard
 	settled  bool          // something was synced or delivered
 	unpaged  bool          // the list's snapshot expired between pages: do not page the next list
@@ -61,6 +62,7 @@ type outcome struct {
 	asked    time.Duration  // OpStream, OpWatch: after which the server was to end it
 	frames   int            // events and bookmarks that arrived
 	flowed   time.Duration  // since the first of them
+	lasted   time.Duration  // since the request was sent; OpProbe: 0
 	lived    time.Duration  // since opened
 	meta     codec.ListMeta // OpList, OpProbe: of the page
 }
@@ -136,8 +138,8 @@ func (p protocol) restart(s state, cause error) state {
 // step returns the state after o. Every state that it returns either makes progress at
 // a limited rate, or has a pause.
 func (p protocol) step(s state, o outcome) state {
-	s.debt = max(0, s.debt-o.lived-s.wait) + p.cost(s, o)
-	s.quiet = plus(s.quiet, s.wait)
+	s.debt = max(0, s.debt-o.lasted-s.wait) + p.cost(s, o)
+	s.silence, s.quiet = plus(s.silence, s.wait), plus(s.quiet, s.wait)
 	s.wait, s.unusable = 0, nil
 	s = p.next(s, o)
 	if s.debt > maxDebt && s.wait == 0 && s.op != OpNone {
@@ -237,11 +239,11 @@ func (p protocol) listed(s state, o outcome) state {
 
 // streamed handles an initial stream that ended before its mark.
 func (p protocol) streamed(s state, o outcome) state {
-	if o.opened {
+	if o.opened || o.heldBack() {
 		s.unended++
 	}
 	refused := errors.Is(o.err, kube.ErrInvalid)
-	giveUp := refused || errors.Is(o.err, errNoMark) || s.unended >= maxUnended
+	giveUp := refused || errors.Is(o.err, errNoMark) || s.unended >= maxUnended || o.heldBack() && o.lasted >= p.opts.MarkerTimeout
 	if giveUp && p.opts.Initial == Auto {
 		s.noStream = true
 		s = p.restart(s, s.cause)
@@ -262,9 +264,9 @@ func (p protocol) watched(s state, o outcome) state {
 	if moved {
 		s.from = o.revision
 	}
-	held := o.opened && (o.lived >= livedLongEnough || o.err == nil && o.lived >= p.asked(s).Timeout/2 && o.lived >= minHeld)
+	held := o.opened && (o.lasted >= livedLongEnough || o.err == nil && o.lasted >= p.asked(s).Timeout/2 && o.lasted >= minHeld)
 	s = p.listened(s, o)
-	mute := o.opened && s.quiet >= p.patience(s)
+	silent := (o.opened || o.heldBack()) && s.silence >= p.opts.Idle
 	if moved || held {
 		s.failures, s.garbled, s.relists = 0, 0, 0
 	}
@@ -275,7 +277,7 @@ func (p protocol) watched(s state, o outcome) state {
 	var st *kube.Status
 	switch {
 	case o.err == nil && s.failures == 0 && (moved || held):
-		return probing(s, mute) // routine: at once
+		return probing(s, silent) // routine: at once
 	case errors.Is(o.err, kube.ErrGone), errors.As(o.err, &st) && st.Reason == "StorageReadError":
 		s.relists++
 		again := p.restart(s, o.err)
@@ -305,7 +307,7 @@ func (p protocol) watched(s state, o outcome) state {
 	// Everything else is temporary. A 404 too: the resource may return, or the API
 	// server has just started and does not know it yet. If the resource was created
 	// again, the watch fails because its revision has expired.
-	return probing(p.pause(s, o.err), mute)
+	return probing(p.pause(s, o.err), silent)
 }
 
 // relist lists again after a pause, which grows with each list that no useful watch follows.

@@ -10,10 +10,10 @@ import (
 )
 
 // This file is about silence. The server's revision is probed when nothing has arrived for
-// Options.Idle: the server may have been restored. Or a proxy holds responses back until
-// they end, and cuts them before: then watches are asked to end earlier and earlier, so
-// that the server ends them, and with that all has arrived. A server whose watches end as
-// asked and are empty is heard, too.
+// Options.Idle: the server may have been restored, and then its watches are empty. Or a proxy
+// holds responses back until they end, and cuts them before: then watches are asked to end
+// earlier and earlier, so that the server ends them, and with that all has arrived. What ended
+// as asked was therefore not held back.
 
 // ErrMute is the Cause of a RESTART when the server has later revisions and nothing arrives on
 // watches, whatever time they are asked to last.
@@ -21,6 +21,10 @@ var ErrMute = errors.New("nothing arrives on watches, though the server has late
 
 // maxShorter is how often the time of watches is made shorter before the collection is listed.
 const maxShorter = 2
+
+// flows is for how long what arrives on a watch is spread, if it is not held back until the end:
+// a server sends a bookmark two seconds before.
+const flows = time.Second
 
 // asked returns the options of the next request: without a shard that the server refused,
 // and with a shorter time after quiet watches.
@@ -44,21 +48,30 @@ func (p protocol) patience(s state) time.Duration {
 	return d
 }
 
+// heldBack reports whether a watch was not opened, for long: proxies hold headers back, too.
+func (o outcome) heldBack() bool {
+	var st *kube.Status
+	return !o.opened && o.lasted >= livedLongEnough && (errors.Is(o.err, client.ErrIdle) || errors.As(o.err, &st) && st.Code >= 500)
+}
+
 // listened notes what arrived on a watch.
 func (p protocol) listened(s state, o outcome) state {
-	asAsked := o.err == nil && o.lived > 0 && o.lived >= o.asked-min(time.Second, o.asked/2)
+	asAsked := o.err == nil && o.asked > 0 && o.lasted >= o.asked // a proxy that cuts watches does it before
 	switch {
-	case errors.Is(o.err, client.ErrIdle) && o.opened:
-		s.quiet = max(p.opts.Idle, plus(s.quiet, o.lived))
-	case o.frames > 0 || asAsked:
-		s.quiet = 0
-	case o.opened:
-		s.quiet = plus(s.quiet, o.lived)
+	case o.frames > 0:
+		s.silence, s.quiet = 0, 0
+	case asAsked:
+		s.silence, s.quiet = plus(s.silence, o.lasted), 0
+	case o.opened || o.heldBack():
+		s.silence, s.quiet = plus(s.silence, o.lasted), plus(s.quiet, o.lasted)
+	}
+	if errors.Is(o.err, client.ErrIdle) && o.opened {
+		s.silence, s.quiet = max(p.opts.Idle, s.silence), max(p.opts.Idle, s.quiet)
 	}
 	if o.frames > 0 {
 		s.mute = min(s.mute, maxShorter)
 	}
-	if o.flowed >= livedLongEnough {
+	if o.flowed >= flows {
 		s.mute = 0
 	}
 	return s
@@ -76,12 +89,16 @@ func (p protocol) probed(s state, o outcome) state {
 	if at == "" || s.seen.Newer(at) {
 		at = s.seen
 	}
-	silent := s.from != "" && s.quiet >= p.patience(s)
+	mute := s.from != "" && s.quiet >= p.patience(s)
+	s.silence = 0
+	if !now.Newer(at) {
+		s.quiet = 0 // nothing has happened
+	}
 	s = p.resume(s)
 	switch {
 	case at.Newer(now):
 		return p.restart(s, fmt.Errorf("%w (%s, the server is at %s)", ErrAhead, at, now))
-	case silent && now.Newer(at):
+	case mute && now.Newer(at):
 		return p.muted(s)
 	}
 	return s

@@ -111,6 +111,8 @@ func TestMachine(t *testing.T) {
 		{"stream: closed before the mark for the third time falls back", Auto, with(streaming, func(s *state) { s.unended = 2 }), outcome{opened: true}, next{Op: OpList, Wait: 800 * ms, First: true}},
 		{"stream: cut before the mark for the third time falls back", Auto, with(streaming, func(s *state) { s.unended = 2 }), outcome{err: errCut, opened: true}, next{Op: OpList, Wait: 800 * ms, First: true}},
 		{"stream: refused connections are no reason to fall back", Auto, with(streaming, func(s *state) { s.unended = 2 }), outcome{err: errCut}, next{Op: OpStream, Wait: 800 * ms}},
+		{"stream: one that a proxy held back falls back", Auto, streaming, outcome{err: unavailable, lasted: time.Minute}, next{Op: OpList, Wait: 800 * ms, First: true}},
+		{"stream: one that was refused for a short time is asked again", Auto, streaming, outcome{err: unavailable, lasted: 6 * time.Second}, next{Op: OpStream, Wait: 800 * ms}},
 		{"stream: 403 is asked again", Auto, streaming, outcome{err: forbidden}, next{Op: OpStream, Wait: 800 * ms}},
 		{"stream: 404 is asked again", Auto, streaming, outcome{err: notFound}, next{Op: OpStream, Wait: 800 * ms}},
 		{"stream: 429 with Retry-After", Auto, streaming, outcome{err: throttled}, next{Op: OpStream, Wait: 7 * time.Second}},
@@ -123,16 +125,19 @@ func TestMachine(t *testing.T) {
 
 		// A watch.
 		{"watch: a routine end after events resumes at once", Auto, watching, outcome{opened: true, events: 1, revision: "7"}, next{Op: OpWatch, From: "7"}},
-		{"watch: a routine end after a long quiet life resumes at once", Auto, watching, outcome{opened: true, lived: time.Minute}, next{Op: OpWatch, From: "5"}},
+		{"watch: a routine end after a long quiet life resumes at once", Auto, watching, outcome{opened: true, lasted: time.Minute}, next{Op: OpWatch, From: "5"}},
 		{"watch: a routine end after events is paused for once there were many", Auto, with(watching, func(s *state) { s.debt = maxDebt }), outcome{opened: true, events: 1, revision: "7"}, next{Op: OpWatch, From: "7", Wait: 800 * ms, Unusable: true}},
 		{"watch: 410 after events is paused for once there were many", Paged, with(watching, func(s *state) { s.debt = maxDebt }), outcome{err: gone, opened: true, events: 1, revision: "7"}, next{Op: OpList, Wait: 800 * ms, Relist: true, First: true}},
 		{"watch: an event that is not new is no progress", Auto, watching, outcome{opened: true, events: 1, revision: "5"}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
 		{"watch: an end at once is paused for", Auto, watching, outcome{opened: true}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
 		{"watch: again and again, longer", Auto, with(watching, func(s *state) { s.failures = 3 }), outcome{opened: true}, next{Op: OpWatch, From: "5", Wait: 6400 * ms}},
 		{"watch: but never longer than the cap", Auto, with(watching, func(s *state) { s.failures = 300 }), outcome{opened: true, frames: 1}, next{Op: OpWatch, From: "5", Wait: 30 * time.Second}},
-		{"watch: ends at once are probed after a time", Auto, with(watching, func(s *state) { s.quiet = 3 * time.Minute }), outcome{opened: true}, next{Op: OpProbe, From: "5", Wait: 800 * ms}},
-		{"watch: cuts are probed after a time", Auto, with(watching, func(s *state) { s.quiet = 2 * time.Minute }), outcome{opened: true, lived: time.Minute, asked: 5 * time.Minute}, next{Op: OpProbe, From: "5"}},
-		{"watch: one that ends as asked was heard", Auto, with(watching, func(s *state) { s.quiet = 2 * time.Minute }), outcome{opened: true, lived: time.Minute, asked: time.Minute}, next{Op: OpWatch, From: "5"}},
+		{"watch: ends at once are probed after a time", Auto, with(watching, func(s *state) { s.silence = 3 * time.Minute }), outcome{opened: true}, next{Op: OpProbe, From: "5", Wait: 800 * ms}},
+		{"watch: cuts are probed after a time", Auto, with(watching, func(s *state) { s.silence, s.quiet = 2*time.Minute, 2*time.Minute }), outcome{opened: true, lasted: time.Minute, asked: 5 * time.Minute}, next{Op: OpProbe, From: "5"}},
+		{"watch: those that end as asked are probed after a time", Auto, with(watching, func(s *state) { s.silence = 2 * time.Minute }), outcome{opened: true, lasted: time.Minute, asked: time.Minute}, next{Op: OpProbe, From: "5"}},
+		{"watch: one that a proxy held back is paused for", Auto, watching, outcome{err: unavailable, lasted: time.Minute}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
+		{"watch: those that a proxy held back are probed after a time", Auto, with(watching, func(s *state) { s.silence = 2 * time.Minute }), outcome{err: unavailable, lasted: time.Minute}, next{Op: OpProbe, From: "5", Wait: 800 * ms}},
+		{"watch: those that were not sent are not", Auto, with(watching, func(s *state) { s.silence = 2 * time.Minute }), outcome{err: errCut, lasted: time.Minute}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
 		{"watch: a cut resumes from the last event", Auto, with(watching, func(s *state) { s.failures = 3 }), outcome{err: errCut, opened: true, events: 2, revision: "9"}, next{Op: OpWatch, From: "9", Wait: 800 * ms}},
 		{"watch: refused connections are no reason to list", Auto, with(watching, func(s *state) { s.failures = 1 }), outcome{err: errCut}, next{Op: OpWatch, From: "5", Wait: 1600 * ms}},
 		{"watch: 410 streams again at once", Auto, watching, outcome{err: gone}, next{Op: OpStream, Relist: true}},
@@ -264,14 +269,14 @@ func TestMachineTakesTheEndThatItAskedForForRoutine(t *testing.T) {
 	p := protocol{Options{Timeout: time.Second}.defaults(), func() float64 { return 0 }}
 	s := state{op: OpWatch, from: "5", settled: true}
 	for n := range 60 {
-		if s = p.step(s, outcome{opened: true, lived: 999 * ms}); s.wait != 0 || s.failures != 0 {
+		if s = p.step(s, outcome{opened: true, lasted: 999 * ms}); s.wait != 0 || s.failures != 0 {
 			t.Fatalf("watch %d: waits %v after %d failures", n, s.wait, s.failures)
 		}
 	}
-	if s = p.step(s, outcome{opened: true, lived: 400 * ms}); s.wait != 800*ms {
+	if s = p.step(s, outcome{opened: true, lasted: 400 * ms}); s.wait != 800*ms {
 		t.Errorf("a short watch: waits %v", s.wait)
 	}
-	if s = p.step(s, outcome{opened: true, lived: 999 * ms, err: errCut}); s.wait != 1600*ms {
+	if s = p.step(s, outcome{opened: true, lasted: 999 * ms, err: errCut}); s.wait != 1600*ms {
 		t.Errorf("a watch that broke: waits %v", s.wait)
 	}
 }

@@ -200,7 +200,8 @@ func (r *run[T]) list() (o outcome) {
 		}
 		o.events++
 	}
-	o.lived = time.Since(began)
+	o.lasted = time.Since(began)
+	o.lived = o.lasted
 	if o.err != nil || !restart() {
 		return o
 	}
@@ -246,6 +247,7 @@ func (r *run[T]) watch() (o outcome) {
 	if n, err := strconv.Atoi(query.Get("timeoutSeconds")); err == nil {
 		o.asked = time.Duration(n) * time.Second
 	}
+	began := time.Now()
 	for ev, err := range once(ctx, r.col, query, opts, open) {
 		if err != nil && !codec.IsItem(err) {
 			o.err = err
@@ -294,7 +296,7 @@ func (r *run[T]) watch() (o outcome) {
 	if mark != nil {
 		mark.stop()
 	}
-	if o.opened {
+	if o.lasted = time.Since(began); o.opened {
 		o.lived = time.Since(opened)
 	}
 	if o.frames > 0 {
