@@ -307,7 +307,7 @@ func (p protocol) watched(s state, o outcome) state {
 	// Everything else is temporary. A 404 too: the resource may return, or the API
 	// server has just started and does not know it yet. If the resource was created
 	// again, the watch fails because its revision has expired.
-	return probing(p.pause(s, o.err), silent)
+	return probing(p.pause(s, o.err), silent || o.unreached())
 }
 
 // relist lists again after a pause, which grows with each list that no useful watch follows.

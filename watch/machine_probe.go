@@ -3,17 +3,19 @@ package watch
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 )
 
 // This file is about silence. The server's revision is probed when nothing has arrived for
-// Options.Idle: the server may have been restored, and then its watches are empty. Or a proxy
-// holds responses back until they end, and cuts them before: then watches are asked to end
-// earlier and earlier, so that the server ends them, and with that all has arrived. What ended
-// as asked was therefore not held back.
+// Options.Idle, and when the server could not be reached: it may have been restored, and then
+// its watches are empty until it has caught up. Or a proxy holds responses back until they end,
+// and cuts them before: then watches are asked to end earlier and earlier, so that the server
+// ends them, and with that all has arrived. What ended as asked was therefore not held back.
 
 // ErrMute is the Cause of a RESTART when the server has later revisions and nothing arrives on
 // watches, whatever time they are asked to last.
@@ -48,6 +50,15 @@ func (p protocol) patience(s state) time.Duration {
 	return d
 }
 
+// unreached reports whether a server may have been restored before it answers again.
+func (o outcome) unreached() bool {
+	var st *kube.Status
+	if errors.As(o.err, &st) && !o.opened {
+		return st.Code == http.StatusBadGateway || st.Code == http.StatusServiceUnavailable
+	}
+	return !o.opened && o.err != nil && !garbled(o.err) && !errors.Is(o.err, codec.ErrTooLarge)
+}
+
 // heldBack reports whether a watch was not opened, for long: proxies hold headers back, too.
 func (o outcome) heldBack() bool {
 	var st *kube.Status
@@ -80,7 +91,7 @@ func (p protocol) listened(s state, o outcome) state {
 // probed handles the end of a probe.
 func (p protocol) probed(s state, o outcome) state {
 	if o.err != nil {
-		if s.seen == "" || errors.Is(o.err, kube.ErrForbidden) || errors.Is(o.err, kube.ErrInvalid) {
+		if s.seen == "" && !o.unreached() || errors.Is(o.err, kube.ErrForbidden) || errors.Is(o.err, kube.ErrInvalid) {
 			s = p.resume(s) // the next request decides
 		}
 		return p.pause(s, o.err)

@@ -73,6 +73,8 @@ func TestMachine(t *testing.T) {
 	with := func(s state, f func(*state)) state { f(&s); return s }
 	between := with(midList, func(s *state) { s.op, s.seen = OpProbe, "5" })
 
+	late := &kube.Status{Code: 504}
+
 	tests := []struct {
 		name string
 		mode Initial
@@ -135,11 +137,10 @@ func TestMachine(t *testing.T) {
 		{"watch: ends at once are probed after a time", Auto, with(watching, func(s *state) { s.silence = 3 * time.Minute }), outcome{opened: true}, next{Op: OpProbe, From: "5", Wait: 800 * ms}},
 		{"watch: cuts are probed after a time", Auto, with(watching, func(s *state) { s.silence, s.quiet = 2*time.Minute, 2*time.Minute }), outcome{opened: true, lasted: time.Minute, asked: 5 * time.Minute}, next{Op: OpProbe, From: "5"}},
 		{"watch: those that end as asked are probed after a time", Auto, with(watching, func(s *state) { s.silence = 2 * time.Minute }), outcome{opened: true, lasted: time.Minute, asked: time.Minute}, next{Op: OpProbe, From: "5"}},
-		{"watch: one that a proxy held back is paused for", Auto, watching, outcome{err: unavailable, lasted: time.Minute}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
-		{"watch: those that a proxy held back are probed after a time", Auto, with(watching, func(s *state) { s.silence = 2 * time.Minute }), outcome{err: unavailable, lasted: time.Minute}, next{Op: OpProbe, From: "5", Wait: 800 * ms}},
-		{"watch: those that were not sent are not", Auto, with(watching, func(s *state) { s.silence = 2 * time.Minute }), outcome{err: errCut, lasted: time.Minute}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
+		{"watch: one that a proxy held back is paused for", Auto, watching, outcome{err: late, lasted: time.Minute}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
+		{"watch: those that a proxy held back are probed after a time", Auto, with(watching, func(s *state) { s.silence = 2 * time.Minute }), outcome{err: late, lasted: time.Minute}, next{Op: OpProbe, From: "5", Wait: 800 * ms}},
 		{"watch: a cut resumes from the last event", Auto, with(watching, func(s *state) { s.failures = 3 }), outcome{err: errCut, opened: true, events: 2, revision: "9"}, next{Op: OpWatch, From: "9", Wait: 800 * ms}},
-		{"watch: refused connections are no reason to list", Auto, with(watching, func(s *state) { s.failures = 1 }), outcome{err: errCut}, next{Op: OpWatch, From: "5", Wait: 1600 * ms}},
+		{"watch: a server that cannot be reached may be restored", Auto, with(watching, func(s *state) { s.failures = 1 }), outcome{err: errCut}, next{Op: OpProbe, From: "5", Wait: 1600 * ms}},
 		{"watch: 410 streams again at once", Auto, watching, outcome{err: gone}, next{Op: OpStream, Relist: true}},
 		{"watch: 410 lists again at once where streaming does not work", Auto, with(watching, func(s *state) { s.noStream = true }), outcome{err: gone}, next{Op: OpList, Relist: true, First: true}},
 		{"watch: 410 straight after a relist is paused for", Paged, with(watching, func(s *state) { s.relists = 1 }), outcome{err: gone}, next{Op: OpList, Relist: true, First: true, Wait: 1600 * ms}},
@@ -149,7 +150,7 @@ func TestMachine(t *testing.T) {
 		{"watch: an object that was deleted unsafely means relist", Paged, watching, outcome{err: unsafeDelete, opened: true}, next{Op: OpList, Relist: true, First: true}},
 		{"watch: 429 keeps the revision", Auto, watching, outcome{err: throttled}, next{Op: OpWatch, From: "5", Wait: 7 * time.Second}},
 		{"watch: an absurd Retry-After is capped", Auto, watching, outcome{err: forever}, next{Op: OpWatch, From: "5", Wait: 2 * time.Minute}},
-		{"watch: 503", Auto, watching, outcome{err: unavailable}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
+		{"watch: 503", Auto, watching, outcome{err: unavailable}, next{Op: OpProbe, From: "5", Wait: 800 * ms}},
 		{"watch: ERROR 500 is resumed", Auto, watching, outcome{err: internal, opened: true}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
 		{"watch: ERROR 500 for the third time lists", Paged, with(watching, func(s *state) { s.garbled = 2 }), outcome{err: internal, opened: true}, next{Op: OpList, Relist: true, First: true, Wait: 800 * ms}},
 		{"watch: garbage is resumed", Auto, watching, outcome{err: garbage, opened: true}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
@@ -158,7 +159,7 @@ func TestMachine(t *testing.T) {
 		{"watch: an unknown event is garbage", Paged, with(watching, func(s *state) { s.garbled = 2 }), outcome{err: errBadEvent, opened: true}, next{Op: OpList, Relist: true, First: true, Wait: 800 * ms}},
 		{"watch: a frame above the limit lists", Paged, watching, outcome{err: codec.ErrTooLarge, opened: true}, next{Op: OpList, Relist: true, First: true, Wait: 800 * ms}},
 		{"watch: silence is probed at once", Auto, watching, outcome{err: client.ErrIdle, opened: true}, next{Op: OpProbe, From: "5"}},
-		{"watch: silence before the answer is a failure like others", Auto, watching, outcome{err: client.ErrIdle}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
+		{"watch: silence before the answer is a failure like others", Auto, watching, outcome{err: client.ErrIdle}, next{Op: OpProbe, From: "5", Wait: 800 * ms}},
 		{"watch: a revision too large is probed", Auto, watching, outcome{err: tooLarge}, next{Op: OpProbe, From: "5", Wait: 800 * ms}},
 		{"watch: 404 waits for the return", Auto, watching, outcome{err: notFound}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
 		{"watch: 401 keeps the revision", Auto, watching, outcome{err: unauthorized}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
@@ -186,7 +187,9 @@ func TestMachine(t *testing.T) {
 		{"probe: between pages, fails", Paged, between, outcome{err: unavailable}, next{Op: OpProbe, Wait: 800 * ms}},
 		{"probe: between pages, refused", Paged, between, outcome{err: forbidden}, next{Op: OpList, Wait: 800 * ms}},
 		{"probe: the request is invalid: the next one finds out", Auto, further, outcome{err: invalid}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
-		{"probe: failed: resume", Auto, probing, outcome{err: errCut}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
+		{"probe: refused: resume", Auto, probing, outcome{err: internal}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
+		{"probe: an answer that cannot be read: resume", Auto, probing, outcome{err: &codec.SyntaxError{}}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
+		{"probe: not reached: again", Auto, probing, outcome{err: errCut}, next{Op: OpProbe, From: "5", Wait: 800 * ms}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -161,6 +161,25 @@ func TestWatcherWhoseWatchesAreMute(t *testing.T) {
 	}
 }
 
+// TestWatcherOfAServerThatWasRestoredWhileItWasDown notices that by its first request, though
+// the server soon has later revisions again.
+func TestWatcherOfAServerThatWasRestoredWhileItWasDown(t *testing.T) {
+	play(t, watch.Options{}, func(t *testing.T, s *story) {
+		s.start()
+		past := s.srv.Revision()
+		s.churn("lost")
+		s.pass(time.Minute)
+		s.srv.Down(apitest.Refusing, 20*time.Second)
+		s.srv.RestoreTo(past)
+		s.pass(time.Minute)
+		for i := range 20 {
+			s.churn(fmt.Sprint(i))
+		}
+		s.pass(time.Minute)
+		s.equal()
+	})
+}
+
 // TestWatcherOfAServerThatWasRestored notices that though watches are empty and end as asked: on
 // a server without bookmarks that is busy elsewhere, and where watches are shorter than Idle.
 func TestWatcherOfAServerThatWasRestored(t *testing.T) {

@@ -46,10 +46,12 @@ type Options struct {
 
 	// Idle is the longest silence on a watch; a server sends bookmarks about every
 	// minute. After this time the connection is closed and the server's revision is
-	// checked. If the server has later ones, a proxy may hold responses back until their
+	// checked, as it is when a server could not be reached: if it is lower, the server was
+	// restored to an earlier state. If it is higher, a proxy may hold responses back until their
 	// end: the server is then asked to end watches within half of Idle, and later within an
-	// eighth. If nothing arrives on those either, the collection is listed after Idle, and
-	// again after up to three times Idle. Default 3 minutes.
+	// eighth, until something arrives on a watch before its end. If nothing arrives on those
+	// either, the collection is listed after Idle, and again after up to three times Idle.
+	// Default 3 minutes.
 	Idle time.Duration
 
 	// MarkerTimeout is how long to wait for the bookmark that ends the initial objects of a
