@@ -3,9 +3,11 @@ package markers
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"go/ast"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,10 +21,15 @@ func (r *reader) apply(s *crd.Schema, c *comments, n ast.Node) {
 	_, ofType := n.(*ast.TypeSpec)
 	for _, m := range c.markers {
 		switch m.name {
-		case "kubebuilder:default", "default", "kubebuilder:title", "kubebuilder:example":
+		case "kubebuilder:default", "default", "kubebuilder:title", "kubebuilder:example", "k8s:immutable":
 			if ofType {
 				continue // it is that of a field
 			}
+		case "k8s:enum":
+			if err := r.enum(s, ofType); err != nil {
+				r.fail(n, err)
+			}
+			continue
 		}
 		of := s
 		name, ok := strings.CutPrefix(m.name, "kubebuilder:validation:items:")
@@ -34,8 +41,13 @@ func (r *reader) apply(s *crd.Schema, c *comments, n ast.Node) {
 		} else if name, ok = strings.CutPrefix(m.name, "kubebuilder:validation:"); !ok {
 			name = m.name
 		}
-		if limit, ok := strings.CutPrefix(m.name, "k8s:"); ok && (strings.HasPrefix(limit, "min") || strings.HasPrefix(limit, "max")) {
-			name = strings.ToUpper(limit[:1]) + limit[1:] // k8s:maxItems is MaxItems
+		if other, ok := strings.CutPrefix(m.name, "k8s:"); ok {
+			switch {
+			case strings.HasPrefix(other, "min"), strings.HasPrefix(other, "max"):
+				name = strings.ToUpper(other[:1]) + other[1:] // k8s:maxItems is MaxItems
+			case strings.HasPrefix(other, "list"):
+				name = other // k8s:listType is listType
+			}
 		}
 		if err := set(of, name, m); err != nil {
 			r.fail(n, err)
@@ -43,6 +55,18 @@ func (r *reader) apply(s *crd.Schema, c *comments, n ast.Node) {
 	}
 	tighten(s, was)
 	tighten(s.Items, wasOfItems)
+}
+
+// enum sets the values of the type that is being read: its constants.
+func (r *reader) enum(s *crd.Schema, ofType bool) error {
+	if !ofType {
+		return errors.New("+k8s:enum is for types, not for fields")
+	}
+	t := r.open[len(r.open)-1]
+	if s.Enum = t.in.constants[t.spec.Name.Name]; s.Enum == nil {
+		return fmt.Errorf("+k8s:enum: the type %s has no constants that are texts", t.spec.Name.Name)
+	}
+	return nil
 }
 
 // takeLimits removes the limits from a schema.
@@ -199,7 +223,11 @@ func set(s *crd.Schema, name string, m marker) (err error) {
 	case name == "listMapKey":
 		var key string
 		key, err = m.string()
-		s.ListMapKeys = append(s.ListMapKeys, key)
+		if !slices.Contains(s.ListMapKeys, key) { // types of Kubernetes have k8s:listMapKey too
+			s.ListMapKeys = append(s.ListMapKeys, key)
+		}
+	case name == "k8s:immutable":
+		s.Validations = append(s.Validations, crd.Rule{Rule: "self == oldSelf", Message: "field is immutable"})
 	case name == "kubebuilder:example":
 		if s.Example, err = m.value(); string(s.Example) == "null" {
 			s.Example = json.RawMessage(`"null"`) // as controller-gen reads it

@@ -150,6 +150,10 @@ func (r *reader) member(t *typeDecl, f *ast.Field, c *comments, s *crd.Schema, n
 	}
 	if required {
 		s.Required = append(s.Required, name)
+	} else if c.has("k8s:immutable") { // no rule of a member is checked where it is missing
+		s.Validations = append(s.Validations, crd.Rule{
+			Rule: fmt.Sprintf("!has(oldSelf.%[1]s) || has(self.%[1]s)", name), Message: fmt.Sprintf("field %s is immutable once set", name),
+		})
 	}
 }
 

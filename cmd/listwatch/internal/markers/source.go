@@ -1,6 +1,8 @@
 package markers
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -11,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -42,13 +45,14 @@ func (s *source) fail(n ast.Node, err error) {
 
 // folder is one package.
 type folder struct {
-	name    string
-	path    string // as it was imported; empty for those below the folder of Read
-	dir     string
-	types   map[string]*typeDecl
-	methods map[string]bool // those that make JSON, such as Level.MarshalText
-	order   []string
-	markers comments // before the package clause, and of no declaration
+	name      string
+	path      string // as it was imported; empty for those below the folder of Read
+	dir       string
+	types     map[string]*typeDecl
+	methods   map[string]bool              // those that make JSON, such as Level.MarshalText
+	constants map[string][]json.RawMessage // by their types, in order: those that are texts
+	order     []string
+	markers   comments // before the package clause, and of no declaration
 }
 
 type typeDecl struct {
@@ -67,7 +71,7 @@ func (s *source) load(dir string) (*folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &folder{dir: dir, types: map[string]*typeDecl{}, methods: map[string]bool{}}
+	f := &folder{dir: dir, types: map[string]*typeDecl{}, methods: map[string]bool{}, constants: map[string][]json.RawMessage{}}
 	for _, e := range entries {
 		name := e.Name()
 		if e.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "zz_generated") || name[0] == '_' || name[0] == '.' || !forHost(name) {
@@ -123,6 +127,9 @@ func (s *source) declarations(f *folder, file *ast.File) {
 			f.method(m)
 		}
 		decl, ok := d.(*ast.GenDecl)
+		if ok && decl.Tok == token.CONST {
+			f.texts(decl)
+		}
 		if !ok || decl.Tok != token.TYPE {
 			continue
 		}
@@ -193,6 +200,26 @@ func (f *folder) method(d *ast.FuncDecl) {
 	}
 	if id, ok := of.(*ast.Ident); ok {
 		f.methods[id.Name+"."+d.Name.Name] = true
+	}
+}
+
+// texts notes the constants that have a type and are literal texts.
+func (f *folder) texts(d *ast.GenDecl) {
+	for _, spec := range d.Specs {
+		v := spec.(*ast.ValueSpec)
+		typ, ok := v.Type.(*ast.Ident)
+		if !ok {
+			continue
+		}
+		for _, e := range v.Values {
+			if lit, ok := e.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				text, _ := strconv.Unquote(lit.Value) // the parser has seen that it is right
+				b, _ := json.Marshal(text)
+				f.constants[typ.Name] = append(f.constants[typ.Name], b)
+			}
+		}
+		values := f.constants[typ.Name]
+		sort.Slice(values, func(i, j int) bool { return bytes.Compare(values[i], values[j]) < 0 })
 	}
 }
 
