@@ -45,6 +45,8 @@ func (r *reader) apply(s *crd.Schema, c *comments, n ast.Node) {
 			switch {
 			case strings.HasPrefix(other, "min"), strings.HasPrefix(other, "max"):
 				name = strings.ToUpper(other[:1]) + other[1:] // k8s:maxItems is MaxItems
+				text, _, _ := strings.Cut(m.text, "#")
+				m.text = strings.TrimSpace(text)
 			case strings.HasPrefix(other, "list"):
 				name = other // k8s:listType is listType
 			}

@@ -64,6 +64,25 @@ func TestNumbersOfGo(t *testing.T) {
 	}
 }
 
+// TestCommentBehindALimit is no part of it in declarative validation, as for controller-gen 0.23.
+func TestCommentBehindALimit(t *testing.T) {
+	for _, tt := range []struct{ marker, want, failed string }{
+		{"k8s:maximum=9 # why", `"maximum":9`, ""},
+		{"k8s:minimum=-1#why=1", `"minimum":-1`, ""},
+		{"k8s:maximum=# why", "", "+k8s:maximum=: want a number"},
+		{"kubebuilder:validation:Maximum=9 # why", "", "+kubebuilder:validation:Maximum=9 # why: want a number"},
+	} {
+		got, failed := specOf(t, "// +"+tt.marker+"\nA int\n}")
+		want := ""
+		if tt.want != "" {
+			want = `{"type":"object","required":["A"],"properties":{"A":{"type":"integer",` + tt.want + `}}}`
+		}
+		if diff := cmp.Diff([]string{want, tt.failed}, []string{got, failed}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.marker, diff)
+		}
+	}
+}
+
 // TestEmptyDefault is a list or an object, as the type is.
 func TestEmptyDefault(t *testing.T) {
 	got, failed := specOf(t, "// +kubebuilder:default={}\nA []string\n// +kubebuilder:default={}\nB map[string]bool\n}")
