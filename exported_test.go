@@ -29,8 +29,6 @@ var unused = map[string]string{
 	"controller.Any":                "for programs that embed the engine",
 	"controller.LabelsChanged":      "for programs that embed the engine",
 	"controller.LowPriority":        "for keys that a program adds itself",
-	"metrics.Controller":            "for programs that embed the engine",
-	"metrics.Informer":              "for programs that embed the engine",
 	"metrics.Leader":                "for programs that embed the engine",
 }
 

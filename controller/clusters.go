@@ -35,7 +35,8 @@ type Cluster struct {
 // removes it, at any time. Each cluster has its own caches, which Run runs; a V holds the
 // caches of one cluster. A controller gets the objects of a cluster when all caches of the
 // cluster are filled and up to date. A cluster that cannot be reached does not delay the
-// others, and is not ready: see Status.
+// others, and is not ready: see Status. Metrics that open registers are the program's to remove:
+// see package metrics.
 //
 // The Func of a controller calls Get with the cluster of its key. Get returns false after
 // Remove, because keys of the cluster may still be queued. All methods are safe for concurrent

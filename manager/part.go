@@ -95,8 +95,9 @@ func (m *Manager) append(to *stage, optional bool, runners []Runner, prepared bo
 // Remove stops a part and waits until it has ended. If ctx ends first, the part still runs. The
 // other parts continue. Remove returns the error with which the part failed while it was stopped.
 // A part that does not run, before Run or as a part of AddLed without leadership, is only removed.
-// A runner runs once: to add it again, make another one. Go cannot compare two functions: to remove
-// a runner of such a type, add a pointer to it.
+// A runner runs once: to add it again, make another one, and first remove the metrics of this one
+// by the function that metrics.Controller or metrics.Informer returned. Go cannot compare two
+// functions: to remove a runner of such a type, add a pointer to it.
 func (m *Manager) Remove(ctx context.Context, r Runner) error {
 	m.mu.Lock()
 	var p *part

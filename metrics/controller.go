@@ -1,25 +1,32 @@
 package metrics
 
 import (
+	"sync"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/listwatch/listwatch/controller"
 )
 
 // Controller adds the metrics of a controller and its queue, with its name as label. It
-// panics if r already has a controller of that name. Call it before the controller runs.
-func Controller[K comparable](r *Registry, c *controller.Controller[K]) {
-	r.claim("controller", c.Name())
-	r.MustRegister(controllerCollector{c.Name(), c.Stats})
-	r.runs.begin(c.Name())
+// panics if r already has a controller of that name. Call it before the controller runs. remove removes
+// them, also while the controller runs.
+func Controller[K comparable](r *Registry, c *controller.Controller[K]) (remove func()) {
+	name := c.Name()
+	free := r.sources.add("controller", name, controllerCollector{name, c.Stats})
+	own := r.runs.begin(name)
 	c.Observe(controller.Trace[K]{Ran: func(run controller.Run[K]) {
-		r.runs.waited.WithLabelValues(c.Name(), c.Name()).Observe(run.Waited.Seconds())
-		r.runs.worked.WithLabelValues(c.Name(), c.Name()).Observe(run.Duration.Seconds())
-		r.runs.took.WithLabelValues(c.Name()).Observe(run.Duration.Seconds())
+		own.waited.Observe(run.Waited.Seconds())
+		own.worked.Observe(run.Duration.Seconds())
+		own.took.Observe(run.Duration.Seconds())
 		if !run.Stopped {
-			r.runs.total.WithLabelValues(c.Name(), outcome(run.Result, run.Err)).Inc()
+			own.total[outcome(run.Result, run.Err)].Inc()
 		}
 	}})
+	return sync.OnceFunc(func() {
+		r.runs.end(name)
+		free() // last: the next one of the name has runs of its own
+	})
 }
 
 // The values of the label result.
@@ -67,14 +74,27 @@ func (r *runs) all() []prometheus.Collector {
 	return []prometheus.Collector{r.waited, r.worked, r.took, r.total}
 }
 
-// begin sets the counters to zero, so that rates exist from the start.
-func (r *runs) begin(name string) {
-	r.waited.WithLabelValues(name, name)
-	r.worked.WithLabelValues(name, name)
-	r.took.WithLabelValues(name)
+// ownRuns are those of one controller. Once they have ended, an update does not show.
+type ownRuns struct {
+	waited, worked, took prometheus.Observer
+	total                map[string]prometheus.Counter // by result
+}
+
+// begin returns the metrics of a controller, which are zero, so that rates exist from the start.
+func (r *runs) begin(name string) ownRuns {
+	own := ownRuns{r.waited.WithLabelValues(name, name), r.worked.WithLabelValues(name, name), r.took.WithLabelValues(name), make(map[string]prometheus.Counter)}
 	for _, result := range []string{success, failed, requeue, requeueAfter} {
-		r.total.WithLabelValues(name, result)
+		own.total[result] = r.total.WithLabelValues(name, result)
 	}
+	return own
+}
+
+// end removes the metrics of a controller.
+func (r *runs) end(name string) {
+	r.waited.DeleteLabelValues(name, name)
+	r.worked.DeleteLabelValues(name, name)
+	r.took.DeleteLabelValues(name)
+	r.total.DeletePartialMatch(prometheus.Labels{"controller": name})
 }
 
 var (
@@ -95,9 +115,6 @@ type controllerCollector struct {
 	name  string
 	stats func() controller.Stats
 }
-
-// Describe sends nothing: several controllers share the metrics.
-func (c controllerCollector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect sends the current values.
 func (c controllerCollector) Collect(to chan<- prometheus.Metric) {

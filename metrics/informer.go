@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -9,13 +10,12 @@ import (
 )
 
 // Informer adds the metrics of an informer, with name as label; empty = its own name, such
-// as "pods in default". It panics if r already has an informer of that name.
-func Informer(r *Registry, name string, in interface{ Status() cache.Status }) {
+// as "pods in default". It panics if r already has an informer of that name. remove removes them.
+func Informer(r *Registry, name string, in interface{ Status() cache.Status }) (remove func()) {
 	if name == "" {
 		name = in.Status().Name
 	}
-	r.claim("informer", name)
-	r.MustRegister(informerCollector{name, in.Status})
+	return sync.OnceFunc(r.sources.add("informer", name, informerCollector{name, in.Status}))
 }
 
 var (
@@ -32,9 +32,6 @@ type informerCollector struct {
 	name   string
 	status func() cache.Status
 }
-
-// Describe sends nothing: several informers share the metrics.
-func (c informerCollector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect sends the current values.
 func (c informerCollector) Collect(to chan<- prometheus.Metric) {
@@ -54,18 +51,15 @@ var leader = newGauge("leader_election_master_status", "1 while this process lea
 
 // Leader adds a metric that is 1 while this process leads, with the lease's name as label.
 // leading is called at each scrape. Leader panics if r already has a lease of that name.
-func Leader(r *Registry, name string, leading func() bool) {
-	r.claim("leader", name)
-	r.MustRegister(leaderCollector{name, leading})
+// remove removes the metric.
+func Leader(r *Registry, name string, leading func() bool) (remove func()) {
+	return sync.OnceFunc(r.sources.add("leader", name, leaderCollector{name, leading}))
 }
 
 type leaderCollector struct {
 	name    string
 	leading func() bool
 }
-
-// Describe sends nothing: several leases share the metric.
-func (c leaderCollector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect sends the current values.
 func (c leaderCollector) Collect(to chan<- prometheus.Metric) {

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"strconv"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -10,15 +11,16 @@ import (
 
 // Webhooks adds the metrics of a webhook server: requests, their duration, panics, and
 // the certificate, with the name of its configurations. It panics if r already has a
-// server of that name. Call it before the server runs.
-func Webhooks(r *Registry, s *webhook.Server) {
-	r.claim("webhook server", s.Name())
-	r.MustRegister(webhookCollector{s.Name(), s.Stats})
+// server of that name. Call it before the server runs. remove removes those of the server;
+// those of its requests stay, because servers share them by the names of their webhooks.
+func Webhooks(r *Registry, s *webhook.Server) (remove func()) {
+	remove = sync.OnceFunc(r.sources.add("webhook server", s.Name(), webhookCollector{s.Name(), s.Stats}))
 	requests, took := r.webhooks()
 	s.Observe(webhook.Trace{Reviewed: func(a webhook.Review) {
 		requests.WithLabelValues(a.Webhook, strconv.Itoa(a.Code), strconv.FormatBool(a.Allowed)).Inc()
 		took.WithLabelValues(a.Webhook).Observe(a.Duration.Seconds())
 	}})
+	return remove
 }
 
 // webhooks returns the metrics that each request updates. All servers share them.
@@ -46,9 +48,6 @@ type webhookCollector struct {
 	name  string
 	stats func() webhook.Stats
 }
-
-// Describe sends nothing: several servers share the metrics.
-func (c webhookCollector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect sends the current values.
 func (c webhookCollector) Collect(to chan<- prometheus.Metric) {
