@@ -47,7 +47,8 @@ type Options struct {
 
 	// Signals stops the Manager at the first SIGINT or SIGTERM; the second one ends the
 	// process at once. The same signal within 250 ms does not count as a second one:
-	// timeout(1) sends it to the program and to its process group.
+	// timeout(1) sends it to the program and to its process group. The first one is taken, too,
+	// while the Manager stops for another reason.
 	Signals bool
 
 	// StopTimeout limits the time in which all parts must stop. Default 30 s.

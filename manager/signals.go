@@ -13,8 +13,10 @@ import (
 const sentTwice = 250 * time.Millisecond
 
 // withSignals returns a context that the first SIGINT or SIGTERM ends, and a function
-// that releases it. After that a signal ends the process, as by default.
+// that releases it. After that a signal ends the process, as by default. If ctx ends by itself,
+// the first signal is still taken: the parts may take time to stop.
 func withSignals(ctx context.Context) (context.Context, func()) {
+	taking, release := context.WithCancel(context.WithoutCancel(ctx))
 	ctx, cancel := context.WithCancel(ctx)
 	interrupts, terms := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt)
@@ -22,10 +24,11 @@ func withSignals(ctx context.Context) (context.Context, func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		stopOnSignal(ctx, cancel, interrupts, terms, signal.Stop)
+		stopOnSignal(taking, cancel, interrupts, terms, signal.Stop)
 	}()
 	return ctx, func() {
 		cancel()
+		release()
 		<-done
 	}
 }

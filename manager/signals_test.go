@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -20,8 +21,9 @@ import (
 const signalled = "LISTWATCH_TEST_MANAGER_SIGNALS"
 
 // signalItself runs a Manager whose part sends SIGTERM to the process, again when it is
-// stopped, and once more when that is over, if late is set.
-func signalItself(t *testing.T, late bool) {
+// stopped, and once more when that is over, if late is set. If ended is set, the ctx of Run ends
+// before the first one.
+func signalItself(t *testing.T, late, ended bool) {
 	self, err := os.FindProcess(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
@@ -31,8 +33,15 @@ func signalItself(t *testing.T, late bool) {
 			t.Fatal(err)
 		}
 	}
+	program, end := context.WithCancel(t.Context())
+	defer end()
 	m := manager.New(manager.Options{Signals: true})
 	m.Add(&part{w: &world{}, name: "signals", f: func(ctx context.Context) error {
+		if ended {
+			end()
+			<-ctx.Done()
+			<-time.After(manager.SentTwice) // default handling would be back by now
+		}
 		send()
 		<-ctx.Done()
 		<-time.After(manager.SentTwice / 10)
@@ -44,17 +53,19 @@ func signalItself(t *testing.T, late bool) {
 		}
 		return nil
 	}})
-	fmt.Println(m.Run(t.Context()))
+	fmt.Println(m.Run(program))
 }
 
 // The second signal of two that timeout(1) or a shell sends to the process and to its
-// group does not end the process; one that comes later does.
+// group does not end the process; one that comes later does. So it is too if the ctx of Run has
+// ended before the first one.
 func TestManagerTakesARepeatedSignalOnce(t *testing.T) {
 	if how := os.Getenv(signalled); how != "" {
-		signalItself(t, how == "late")
+		signalItself(t, strings.Contains(how, "late"), strings.Contains(how, "ended"))
 		return
 	}
-	for how, want := range map[string]string{"twice": "<nil>\nPASS\n", "late": "signal: terminated"} {
+	const taken, killed = "<nil>\nPASS\n", "signal: terminated"
+	for how, want := range map[string]string{"twice": taken, "late": killed, "twice, ended": taken, "late, ended": killed} {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
 		cmd.Env = append(os.Environ(), signalled+"="+how)
 		out, err := cmd.Output()
