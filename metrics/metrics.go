@@ -34,8 +34,10 @@ func New() *Registry {
 	return r
 }
 
-// Handler serves the registry in the formats that Prometheus supports. See
-// https://prometheus.io/docs/instrumenting/exposition_formats/.
+// Handler serves the registry in Prometheus' text format, or as Protobuf to those who ask for
+// it. See https://prometheus.io/docs/instrumenting/exposition_formats/. It does not serve
+// OpenMetrics, as controller-runtime does not: there, buckets have other labels, le="1.0" in
+// place of le="1".
 func (r *Registry) Handler() http.Handler {
 	return promhttp.HandlerFor(r.Registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
 }

@@ -205,6 +205,27 @@ func TestRegistryShowsTheProcess(t *testing.T) {
 	}
 }
 
+// TestHandlerFormats: who asks for OpenMetrics too, as Prometheus does, gets another format.
+func TestHandlerFormats(t *testing.T) {
+	const openMetrics = "application/openmetrics-text;version=1.0.0"
+	const protobuf = "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited"
+	for accept, want := range map[string]string{
+		"":          "text/plain; version=0.0.4; charset=utf-8",
+		openMetrics: "text/plain; version=0.0.4; charset=utf-8",
+		openMetrics + ",text/plain;version=0.0.4;q=0.5": "text/plain; version=0.0.4; charset=utf-8",
+		protobuf: protobuf,
+	} {
+		q := httptest.NewRequest("GET", "/metrics", nil)
+		q.Header.Set("Accept", accept)
+		w := httptest.NewRecorder()
+		metrics.New().Handler().ServeHTTP(w, q)
+		got, _, _ := strings.Cut(w.Header().Get("Content-Type"), "; escaping=")
+		if got != want {
+			t.Errorf("accept %q: %q, want %q", accept, got, want)
+		}
+	}
+}
+
 func Example() {
 	r := metrics.New()
 	ctl := controller.New("foo", func(context.Context, string) (controller.Result, error) { return controller.Result{}, nil }, controller.Options[string]{})
