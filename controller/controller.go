@@ -15,7 +15,8 @@ import (
 // Func brings the actual state in line with the object of a key. ctx ends when the
 // controller should stop, and after Options.Timeout. A key whose run fails is retried
 // after a delay that grows. If the error wraps a *kube.Status with RetryAfter, the delay
-// is at least that time, or 2 minutes if that is less.
+// is at least that time, or 2 minutes if that is less. The key runs earlier, without any delay,
+// if something changes.
 type Func[K comparable] func(ctx context.Context, key K) (Result, error)
 
 // Options are the settings of a Controller. The zero value is recommended.

@@ -255,3 +255,28 @@ func TestControllerFollowsRetryAfter(t *testing.T) {
 		})
 	}
 }
+
+// TestControllerRunsBeforeRetryAfter if something changes: what failed may succeed then.
+func TestControllerRunsBeforeRetryAfter(t *testing.T) {
+	run(t, func(t *testing.T, w *world) {
+		w.put("x", "1")
+		var began []time.Time
+		c := controller.New("maps", func(context.Context, kube.Key) (controller.Result, error) {
+			if began = append(began, time.Now()); len(began) > 1 {
+				return controller.Result{}, nil
+			}
+			return controller.Result{}, &kube.Status{Code: 429, RetryAfter: time.Minute}
+		}, controller.Options[kube.Key]{})
+		controller.For(c, w.maps)
+		stop := w.run(t, c)
+		<-time.After(10 * time.Second)
+		w.put("x", "2")
+		<-time.After(3 * time.Minute)
+		if err := stop(); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		if len(began) != 2 || began[1].Sub(began[0]) > 11*time.Second {
+			t.Errorf("runs at %v, want a second one after 10s", began)
+		}
+	})
+}
