@@ -86,8 +86,8 @@ func (c *Cluster) syncDeployment(ctx context.Context, d *deployment) {
 		old = slices.Delete(slices.Clone(sets), i, i+1)
 	}
 	switch {
-	case d.Spec.Paused:
-		c.scalePaused(d, sets, want-spec.total)
+	case d.Spec.Paused || isScaled(sets, want):
+		c.rescale(d, sets, now, counts[now].available)
 	case d.Spec.Strategy.Type == "Recreate":
 		for _, s := range old {
 			c.scale(d, s, 0)
@@ -156,8 +156,9 @@ func part(v json.RawMessage, whole int, up bool) int {
 // change-cause of kubectl rollout history.
 func (d *deployment) notes() map[string]string {
 	notes := maps.Clone(d.Metadata.Annotations)
-	delete(notes, "kubectl.kubernetes.io/last-applied-configuration")
-	delete(notes, revisionNote)
+	for _, name := range []string{"kubectl.kubernetes.io/last-applied-configuration", revisionNote, desiredNote, maxNote} {
+		delete(notes, name)
+	}
 	return notes
 }
 
@@ -183,9 +184,12 @@ func (c *Cluster) grow(d *deployment, now *replicaSet, hash string, n int) {
 	_ = json.Unmarshal(selector["matchLabels"], &match)
 	match[hashLabel] = hash
 	selector.set("matchLabels", match)
+	notes := map[string]string{}
+	maps.Copy(notes, d.notes())
+	maps.Copy(notes, d.sizes())
 	name := d.Metadata.Name + "-" + hash
 	if c.create(kube.ReplicaSets, kube.Key{Namespace: d.Metadata.Namespace, Name: name}, map[string]any{
-		"metadata": metadata{Name: name, Namespace: d.Metadata.Namespace, Labels: labels, Annotations: d.notes(), OwnerReferences: ownedBy(kube.Deployments, &d.object)},
+		"metadata": metadata{Name: name, Namespace: d.Metadata.Namespace, Labels: labels, Annotations: notes, OwnerReferences: ownedBy(kube.Deployments, &d.object)},
 		"spec":     map[string]any{"replicas": n, "minReadySeconds": d.Spec.MinReadySeconds, "selector": selector, "template": template},
 	}) && n > 0 {
 		c.record(kube.Deployments, &d.object, "deployment-controller", "ScalingReplicaSet", "Scaled up replica set %s from 0 to %d", name, n)
@@ -194,23 +198,7 @@ func (c *Cluster) grow(d *deployment, now *replicaSet, hash string, n int) {
 
 // scale sets the number of desired pods of s.
 func (c *Cluster) scale(d *deployment, s *replicaSet, n int) bool {
-	was := s.replicas()
-	if was == n {
-		return true
-	}
-	f := fieldsOf(s.body)
-	spec := fieldsOf(f["spec"])
-	spec.set("replicas", n)
-	f.set("spec", spec)
-	if !c.put(kube.ReplicaSets, &s.object, f) {
-		return false
-	}
-	how := "up"
-	if n < was {
-		how = "down"
-	}
-	c.record(kube.Deployments, &d.object, "deployment-controller", "ScalingReplicaSet", "Scaled %s replica set %s from %d to %d", how, s.Metadata.Name, was, n)
-	return true
+	return s.replicas() == n || c.resize(d, s, n)
 }
 
 // shrink takes pods from old sets: at most spare, and at most extra of the available
@@ -228,15 +216,6 @@ func (c *Cluster) shrink(d *deployment, old []*replicaSet, counts map[*replicaSe
 			extra -= max(0, take-idle)
 		}
 	}
-}
-
-// scalePaused applies a change of the replicas only, to the largest set.
-func (c *Cluster) scalePaused(d *deployment, sets []*replicaSet, by int) {
-	if len(sets) == 0 || by == 0 {
-		return
-	}
-	s := slices.MaxFunc(sets, func(a, b *replicaSet) int { return cmp.Compare(a.replicas(), b.replicas()) })
-	c.scale(d, s, max(0, s.replicas()+by))
 }
 
 // prune deletes empty sets beyond the limit, oldest revisions first.

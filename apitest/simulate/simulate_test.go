@@ -56,6 +56,9 @@ type thing struct {
 		NodeName, ClusterIP string
 		Replicas            int
 		Containers          []struct{ Image string }
+		Template            struct {
+			Spec struct{ Containers []struct{ Image string } }
+		}
 	}
 	Status struct {
 		Phase             string
