@@ -62,7 +62,7 @@ const (
 func (c *Cluster) syncDeployment(ctx context.Context, d *deployment) {
 	want, surge, unavailable := d.wants()
 	hash := hashOf(d.Spec.Template)
-	sets := slices.SortedFunc(maps.Values(c.sets[d.Metadata.UID]), func(a, b *replicaSet) int { return a.key().Compare(b.key()) })
+	sets := slices.SortedFunc(maps.Values(c.sets[d.Metadata.UID]), byAge)
 	if len(sets) == 0 && d.Metadata.Annotations[revisionNote] == "" {
 		// This write makes the server set its defaults, if it has not yet: later that
 		// would look like another template.

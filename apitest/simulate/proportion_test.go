@@ -30,6 +30,9 @@ func TestRolloutKeepsItsProportionsAsItIsScaled(t *testing.T) {
 		{"two of three sets", "12", `"50%"`, `"25%"`,
 			"image=2 image=3 paused=true replicas=30 replicas=17 replicas=4 paused=false",
 			"9/9 0/9/9 0/9/9 0/22/23 0/13/13 0/3/3 0/3/3"},
+		{"four sets", "9", "3", "2",
+			"image=2 replicas=12 image=3 replicas=6 image=4 replicas=14 image=1",
+			"7/5 9/6 4/6/5 0/4/5 0/0/4/5 0/0/8/9 5/0/3/9"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			play(t, simulate.Options{Nodes: -1}, func(w *world) {
