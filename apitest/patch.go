@@ -2,6 +2,7 @@ package apitest
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -81,9 +82,8 @@ func (c *change) patchedOf(current map[string]any, old *object.Object, typ strin
 		}
 		merged, err = schema.MergePatch(current, patch)
 	case wire.TypeStrategic:
-		var p map[string]any
-		if p, err = schema.DecodeObject(patch); err == nil {
-			merged, err = c.target.form.Type().StrategicMerge(current, p)
+		if c.patch, err = schema.DecodeObject(patch); err == nil {
+			merged, err = c.target.form.Type().StrategicMerge(current, c.patch)
 		}
 		if err == nil { // it has the form that it is decoded into
 			merged["kind"], merged["apiVersion"] = current["kind"], current["apiVersion"]
@@ -106,8 +106,15 @@ func (c *change) patchedOf(current map[string]any, old *object.Object, typ strin
 	return o, st
 }
 
-// badPatch is the 422 for a patch whose result cannot be decoded.
-func badPatch(b []byte, err error) *kube.Status {
+// badPatch is the 422 for a patch whose result, b, cannot be decoded. kube-apiserver encodes no
+// result of a strategic merge patch, and shows the patch itself.
+func (c *change) badPatch(b []byte, err error) *kube.Status {
+	if c.patch != nil {
+		b = fmt.Append(nil, c.patch)
+		if _, ok := err.(base64.CorruptInputError); ok {
+			err = fmt.Errorf("error decoding from json: %w", err)
+		}
+	}
 	return wire.Invalid("", "", "", kube.StatusCause{Reason: "FieldValueInvalid", Message: fmt.Sprintf("Invalid value: %q: %v", b, err), Field: "patch"})
 }
 
@@ -124,7 +131,7 @@ func (c *change) scaled(old *object.Object, b []byte) (*object.Object, *kube.Sta
 	info := c.target.info
 	var s view.Scale
 	if err := json.Unmarshal(b, &s); err != nil && c.options.verb == "patch" {
-		return nil, wire.Invalid("", "", "", kube.StatusCause{Reason: "FieldValueInvalid", Message: fmt.Sprintf("Invalid value: %q: %v", b, err), Field: "patch"})
+		return nil, c.badPatch(b, err)
 	} else if err != nil {
 		return nil, wire.BadRequest("Scale in version \"v1\" cannot be handled as a Scale: %v", err)
 	}

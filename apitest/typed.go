@@ -30,7 +30,7 @@ func (c *change) decode(p payload) (*object.Object, *kube.Status) {
 	v, strict, wrong := c.target.form.Type().Read(b)
 	head, err := wire.HeadOf(v, b, wrong == nil && len(strict) == 0)
 	if err != nil && c.options.verb == "patch" {
-		return nil, badPatch(b, fmt.Errorf("couldn't get version/kind; json parse error: %v", err))
+		return nil, c.badPatch(b, fmt.Errorf("couldn't get version/kind; json parse error: %v", err))
 	}
 	if err != nil {
 		return nil, wire.BadRequest("the object provided is unrecognized (must be of type %s): couldn't get version/kind; json parse error: %v (%s)", info.Kind, err, wire.Summary(b))
@@ -40,7 +40,7 @@ func (c *change) decode(p payload) (*object.Object, *kube.Status) {
 	}
 	c.peek(b)
 	if wrong != nil && c.options.verb == "patch" {
-		return nil, badPatch(b, wrong)
+		return nil, c.badPatch(b, wrong)
 	}
 	if wrong != nil {
 		return nil, wire.BadRequest("%s in version %q cannot be handled as a %s: %v", cmp.Or(head.Kind, info.Kind), info.Version, info.Kind, wrong)
@@ -49,7 +49,7 @@ func (c *change) decode(p payload) (*object.Object, *kube.Status) {
 		switch c.options.validation {
 		case "Strict":
 			if c.options.verb == "patch" {
-				return nil, badPatch(b, fmt.Errorf("strict decoding error: %s", strings.Join(strict, ", ")))
+				return nil, c.badPatch(b, fmt.Errorf("strict decoding error: %s", strings.Join(strict, ", ")))
 			}
 			return nil, wire.BadRequest("%s in version %q cannot be handled as a %s: strict decoding error: %s",
 				cmp.Or(head.Kind, info.Kind), info.Version, info.Kind, strings.Join(strict, ", "))
@@ -78,14 +78,14 @@ func (c *change) decode(p payload) (*object.Object, *kube.Status) {
 func (c *change) mismatch(head wire.Head, b []byte) *kube.Status {
 	info := c.target.info
 	if st := unregistered(info, head.APIVersion, head.Kind, b); st != nil && c.options.verb == "patch" {
-		return badPatch(b, st)
+		return c.badPatch(b, st)
 	} else if st != nil {
 		return st
 	}
 	if info.BuiltIn && head.Kind != "" && head.Kind != info.Kind {
 		err := fmt.Errorf("converting (%[1]s.%[2]s) to (%[3]s.%[4]s): unknown conversion", info.Version, head.Kind, info.GoPackage(), info.Kind)
 		if c.options.verb == "patch" {
-			return badPatch(b, err)
+			return c.badPatch(b, err)
 		}
 		return wire.BadRequest("%s in version %q cannot be handled as a %s: %v", head.Kind, info.Version, info.Kind, err)
 	}
@@ -96,7 +96,7 @@ func (c *change) mismatch(head wire.Head, b []byte) *kube.Status {
 	if !info.BuiltIn && head.Kind == "" {
 		missing := fmt.Sprintf("Object 'Kind' is missing in '%s'", b)
 		if c.options.verb == "patch" {
-			return badPatch(b, errors.New(missing))
+			return c.badPatch(b, errors.New(missing))
 		}
 		if c.options.validation == "Ignore" { // kube-apiserver uses another decoder, which has set defaults by then
 			return wire.BadRequest("%s in version %q cannot be handled as a %s: %s", info.Kind, c.target.form.Version, info.Kind, missing)
@@ -172,7 +172,7 @@ func (c *change) decodeNamed(b []byte) (*object.Object, *kube.Status) {
 	}
 	if st != nil && c.options.verb == "patch" && !c.target.info.BuiltIn {
 		if _, err := object.Parse(c.target.res, b); err != nil {
-			return nil, badPatch(b, err)
+			return nil, c.badPatch(b, err)
 		}
 	}
 	return o, st
