@@ -18,7 +18,8 @@ type Result struct {
 	// Run.Attempt and Options.MaxRetries.
 	Requeue bool
 
-	// Priority of the next run; nil = that of this one.
+	// Priority of the next run; nil = that of this one. Priorities are meant to be few: see
+	// queue.Add.
 	Priority *int
 }
 

@@ -9,11 +9,11 @@ import (
 )
 
 // Controller adds the metrics of a controller and its queue, with its name as label. It
-// panics if r already has a controller of that name. Call it before the controller runs. remove removes
-// them, also while the controller runs.
+// panics if r already has a controller of that name. Call it before the controller runs. remove
+// removes them, also while the controller runs.
 func Controller[K comparable](r *Registry, c *controller.Controller[K]) (remove func()) {
 	name := c.Name()
-	free := r.sources.add("controller", name, controllerCollector{name, c.Stats})
+	free := r.add("controller", name, controllerCollector{name, c.Stats})
 	own := r.runs.begin(name)
 	c.Observe(controller.Trace[K]{Ran: func(run controller.Run[K]) {
 		own.waited.Observe(run.Waited.Seconds())

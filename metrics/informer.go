@@ -15,7 +15,7 @@ func Informer(r *Registry, name string, in interface{ Status() cache.Status }) (
 	if name == "" {
 		name = in.Status().Name
 	}
-	return sync.OnceFunc(r.sources.add("informer", name, informerCollector{name, in.Status}))
+	return sync.OnceFunc(r.add("informer", name, informerCollector{name, in.Status}))
 }
 
 var (
@@ -53,7 +53,7 @@ var leader = newGauge("leader_election_master_status", "1 while this process lea
 // leading is called at each scrape. Leader panics if r already has a lease of that name.
 // remove removes the metric.
 func Leader(r *Registry, name string, leading func() bool) (remove func()) {
-	return sync.OnceFunc(r.sources.add("leader", name, leaderCollector{name, leading}))
+	return sync.OnceFunc(r.add("leader", name, leaderCollector{name, leading}))
 }
 
 type leaderCollector struct {

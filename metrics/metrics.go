@@ -27,10 +27,9 @@ type Registry struct {
 
 // New returns a registry with the metrics of the Go runtime and the process.
 func New() *Registry {
-	r := &Registry{Registry: prometheus.NewRegistry(), runs: newRuns(), sources: sources{all: make(map[string]source)}}
+	r := &Registry{Registry: prometheus.NewRegistry(), runs: newRuns()}
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	r.MustRegister(r.runs.all()...)
-	r.MustRegister(&r.sources)
 	return r
 }
 

@@ -106,7 +106,7 @@ func TestRemovedIsFreed(t *testing.T) {
 			t.Fatal("it is still alive")
 		}
 		runtime.GC()
-		time.Sleep(time.Millisecond)
+		<-time.After(time.Millisecond)
 	}
 	runtime.KeepAlive(removes)
 	runtime.KeepAlive(r)
@@ -181,7 +181,7 @@ func ExampleInformer_clusters() {
 		fmt.Println(clusters.Engage("berlin", c))
 		own, ok := clusters.Get("berlin")
 		for ; !ok; own, ok = clusters.Get("berlin") {
-			time.Sleep(time.Millisecond)
+			<-time.After(time.Millisecond)
 		}
 		fmt.Println(synced(r))
 		fmt.Println(clusters.Remove(ctx, "berlin"))

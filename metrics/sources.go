@@ -2,8 +2,6 @@ package metrics
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"unicode/utf8"
 
@@ -16,30 +14,26 @@ type source interface {
 }
 
 // sources are what a registry reads at each scrape. They are one collector, because a
-// prometheus.Registry cannot unregister those that describe nothing.
+// prometheus.Registry cannot unregister those that describe nothing. A registry has it from the
+// first one on.
 type sources struct {
-	mu  sync.Mutex
-	all map[string]source // by kind and name
+	known sync.Once // to the registry
+	all   sync.Map  // of source, by kind and name
 }
 
 // add adds a source with a name among those of its kind. remove removes it; it must be called
 // only once.
-func (s *sources) add(kind, name string, from source) (remove func()) {
+func (r *Registry) add(kind, name string, from source) (remove func()) {
 	if !utf8.ValidString(name) {
 		panic(fmt.Sprintf("metrics: one of the kind %s is registered by the name %q, which is not valid UTF-8", kind, name))
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s := &r.sources
+	s.known.Do(func() { r.MustRegister(s) })
 	k := kind + " " + name
-	if s.all[k] != nil {
+	if _, taken := s.all.LoadOrStore(k, from); taken {
 		panic(fmt.Sprintf("metrics: two of the kind %s are registered by the name %q: give one of them another name", kind, name))
 	}
-	s.all[k] = from
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.all, k)
-	}
+	return func() { s.all.Delete(k) }
 }
 
 // Describe sends nothing: several sources of a kind share the metrics.
@@ -47,10 +41,7 @@ func (s *sources) Describe(chan<- *prometheus.Desc) {}
 
 // Collect sends the current values.
 func (s *sources) Collect(to chan<- prometheus.Metric) {
-	s.mu.Lock()
-	all := slices.Collect(maps.Values(s.all))
-	s.mu.Unlock()
-	for _, from := range all {
-		from.Collect(to)
+	for _, from := range s.all.Range {
+		from.(source).Collect(to)
 	}
 }

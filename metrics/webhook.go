@@ -14,7 +14,7 @@ import (
 // server of that name. Call it before the server runs. remove removes those of the server;
 // those of its requests stay, because servers share them by the names of their webhooks.
 func Webhooks(r *Registry, s *webhook.Server) (remove func()) {
-	remove = sync.OnceFunc(r.sources.add("webhook server", s.Name(), webhookCollector{s.Name(), s.Stats}))
+	remove = sync.OnceFunc(r.add("webhook server", s.Name(), webhookCollector{s.Name(), s.Stats}))
 	requests, took := r.webhooks()
 	s.Observe(webhook.Trace{Reviewed: func(a webhook.Review) {
 		requests.WithLabelValues(a.Webhook, strconv.Itoa(a.Code), strconv.FormatBool(a.Allowed)).Inc()

@@ -65,6 +65,8 @@ type Queue[K comparable, C any] struct {
 }
 
 // Add has the settings of AddWith. The zero value adds a key at once, as Queue.Add does.
+// Priorities are meant to be few, such as a dozen: an add and a Get take time in proportion to the
+// number of different ones in the queue, with 20,000 of them about 0.1 ms.
 type Add[C any] struct {
 	After       time.Duration // minimal delay; 0 or less = none
 	RateLimited bool          // delay the key at least as AddRateLimited does
