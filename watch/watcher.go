@@ -227,8 +227,7 @@ func (r *run[T]) list() (o outcome) {
 
 // watch reads one watch, or one initial stream and the watch that it becomes.
 func (r *run[T]) watch() (o outcome) {
-	initial := r.state.op == OpStream
-	opts := r.protocol.opts
+	initial, began, opts := r.state.op == OpStream, time.Now(), r.protocol.opts
 	ctx, cancel := context.WithCancelCause(r.ctx)
 	defer cancel(nil)
 
@@ -247,7 +246,6 @@ func (r *run[T]) watch() (o outcome) {
 	if n, err := strconv.Atoi(query.Get("timeoutSeconds")); err == nil {
 		o.asked = time.Duration(n) * time.Second
 	}
-	began := time.Now()
 	for ev, err := range once(ctx, r.col, query, opts, open) {
 		if err != nil && !codec.IsItem(err) {
 			o.err = err
