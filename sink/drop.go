@@ -9,8 +9,8 @@ import (
 
 // Drop commits that the server does not serve the resource any more: a DELETED record for
 // each object in the table of the scope, and the phase LOADING. When the resource is served
-// again, a Runner of the scope lists it and reports a GAP. No Runner of the scope may run
-// during Drop. Drop returns nil when all is committed; its errors are those of Run.
+// again, a Runner of the scope lists it in another epoch and reports a GAP. No Runner of the
+// scope may run during Drop. Drop returns nil when all is committed; its errors are those of Run.
 //
 // Call Drop only after the definition of the resource was deleted. That discovery does not
 // list the resource is not enough: one replica of the server may not know it yet.

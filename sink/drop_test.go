@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -31,13 +32,38 @@ func TestDropDeletesWhatTheTableHolds(t *testing.T) {
 		if diff := cmp.Diff([]string{"ADDED 5", "DELETED 5", "table 0", "LOADING " + sink.CauseNotServed}, p.held()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		p.start(nil) // the objects are the same, and so are the ids of their records
-		if diff := cmp.Diff([]string{"ADDED 5", "DELETED 5", "GAP 1", "table 5", "LIVE "}, p.held()); diff != "" {
+		p.start(nil) // the objects are the same, and their records have other ids
+		p.Delete("o0")
+		p.pass(time.Second)
+		if diff := cmp.Diff([]string{"ADDED 10", "DELETED 6", "GAP 1", "table 4", "LIVE "}, p.held()); diff != "" {
 			t.Errorf("served again (-want +got):\n%s", diff)
 		}
 		if diff := cmp.Diff([]string{sink.CauseNotServed}, p.reasons()); diff != "" {
 			t.Errorf("gaps (-want +got):\n%s", diff)
 		}
+	})
+}
+
+// TestRestoreAfterDropIsNoticed: the objects are there again, and the server's revision is below
+// that of the former collection.
+func TestRestoreAfterDropIsNoticed(t *testing.T) {
+	perform(t, func(t *testing.T, p *play) {
+		p.change("1")
+		p.start(nil)
+		p.change("2")
+		p.pass(time.Minute)
+		p.stop()
+		<-p.ended
+		if err := p.runner.Drop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		p.Restore(4)
+		p.start(nil)
+		p.pass(time.Minute)
+		p.change("3")
+		p.pass(time.Minute)
+		p.equal()
+		p.gaps(sink.CauseRestored)
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 // load is a list in progress, which is compared with the table.
 type load struct {
 	held   map[kube.Key]heldObject
+	known  kube.Revision // the newest of held in this epoch: the server has reached it
 	newest kube.Revision // of the objects so far
 }
 
@@ -46,22 +47,31 @@ func (s *session) reload(ctx context.Context, cause string) error {
 
 // begin starts a load after RESTART, and drops an unfinished one.
 func (s *session) begin(ctx context.Context, cause error) error {
-	if s.next.Phase == Live {
-		why := CauseExpired
-		if errors.Is(cause, watch.ErrAhead) || errors.Is(cause, kube.ErrTooLargeRevision) {
-			why = CauseRestored
-		}
-		if err := s.reload(ctx, why); err != nil {
-			return err
-		}
-	} else if err := s.flush(ctx); err != nil { // so that the table has all records
+	var err error
+	switch restored := errors.Is(cause, watch.ErrAhead) || errors.Is(cause, kube.ErrTooLargeRevision); {
+	case restored && s.next.Cause != CauseRestored:
+		err = s.reload(ctx, CauseRestored)
+	case s.next.Phase == Live:
+		err = s.reload(ctx, CauseExpired)
+	default:
+		err = s.flush(ctx) // so that the table has all records
+	}
+	if err != nil {
 		return err
 	}
 	held, err := s.held(ctx)
 	if err != nil {
 		return err
 	}
+	if s.next.Cause == CauseNotServed && len(held) == 0 {
+		s.next.Epoch++ // with the first records: the ids of objects that are back were used by Drop
+	}
 	s.load, s.inconsistent = &load{held: held}, false
+	for _, h := range held {
+		if h.epoch == s.next.Epoch && (s.load.known == "" || h.revision.Newer(s.load.known)) {
+			s.load.known = h.revision
+		}
+	}
 	return nil
 }
 
@@ -84,7 +94,8 @@ func (s *session) listed(ctx context.Context, ev event) error {
 	// In the epoch of the position the table holds everything that existed at its
 	// revision. If the list has an older state, or an old object that the table does not
 	// have, the server was restored, or the table has lost rows.
-	old := !ok && s.next.Cause == CauseExpired && !ev.Revision.Newer(s.next.Revision) && ev.Revision.Ordered() && s.next.Revision.Ordered()
+	whole := s.next.Cause == CauseExpired || s.next.Cause == CauseResharded
+	old := !ok && whole && !ev.Revision.Newer(s.next.Revision) && ev.Revision.Ordered() && s.next.Revision.Ordered()
 	switch {
 	case same && h.revision == ev.Revision:
 		l.see(ev.Key)
@@ -131,7 +142,7 @@ func (s *session) complete(ctx context.Context, rev kube.Revision) error {
 		s.unpaged, s.load = true, nil
 		return fmt.Errorf("%s: the list is not of one snapshot: %w", s.o.Scope, errListAgain)
 	}
-	if s.next.Cause == CauseExpired && s.next.Revision.Newer(rev) {
+	if l.known.Newer(rev) || s.next.Cause != CauseRestored && s.next.Revision.Newer(rev) {
 		return s.loseHistory(ctx, CauseRestored)
 	}
 	for _, k := range sortedKeys(l.held) {

@@ -136,8 +136,9 @@ type Position struct {
 	Generation int64
 	Sequence   int64
 
-	// Epoch is increased after the server was restored to an earlier state, by a Backfill, and
-	// when the table is written again for another selection. It is part of each record's ID.
+	// Epoch is increased after the server was restored to an earlier state, by a Backfill, when
+	// the table is written again for another selection, and when a resource is served again after
+	// Drop. It is part of each record's ID.
 	Epoch int64
 
 	Phase Phase

@@ -108,8 +108,11 @@ func (s *session) watcher(ctx context.Context, events chan<- event) *watch.Watch
 	// A list in pages shows one snapshot; a stream of initial objects may begin with an
 	// older state than the table has.
 	o := watch.Options{Shard: s.shard, Initial: watch.Paged}
+	if s.pos.Cause != CauseRestored { // otherwise the position is of the state before
+		o.Seen = s.pos.Revision
+	}
 	if s.pos.Phase == Live {
-		o.Revision, o.Seen = s.pos.Revision, s.pos.Revision
+		o.Revision = s.pos.Revision
 	}
 	if s.unpaged {
 		o.Limit = -1

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -61,6 +62,32 @@ func storyOfReshard(t *testing.T, store Store) {
 		}
 	}
 	s.replayed()
+}
+
+// storyOfReshardAndRestore restores the server to a state between those of two shards, whose
+// table has one shard by then: what the one shard saw deleted is there again.
+func storyOfReshardAndRestore(t *testing.T, store Store) {
+	s := newStory(t, store)
+	r, ok := s.connect().(sink.Resharder)
+	if !ok {
+		return
+	}
+	s.churn("first")
+	running := s.shards(2)
+	running[0].end()
+	s.Put("between", "web", "")
+	for i := range 6 {
+		s.Delete(fmt.Sprint("n-", i))
+	}
+	running[1].live()
+	running[1].end()
+	s.reshard(r, 1)
+	s.Restore(5)
+	s.shards(1)
+	s.replayed()
+	if !slices.ContainsFunc(s.history(), func(r sink.Record) bool { return r.Type == sink.Gap && r.Reason == sink.CauseRestored && r.Epoch == 2 }) {
+		t.Error("no GAP names the restore")
+	}
 }
 
 // replayed requires the history to lead to the cluster, object by object: between shards there

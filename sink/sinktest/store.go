@@ -79,6 +79,7 @@ func Test(t *testing.T, open func(t *testing.T) Store) {
 		{"Story: backfill while it runs", storyOfBackfills},
 		{"Story: another number of shards", storyOfReshard},
 		{"Story: another number of shards, interrupted", storyOfInterruptedReshard},
+		{"Story: another number of shards, and a restore", storyOfReshardAndRestore},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.run(t, open(t)) })
 	}
