@@ -106,20 +106,21 @@ func (s *session) same(ctx context.Context, from Reader, want map[kube.Key]Row, 
 	if v.Position, loading, err = reach(ctx, from, s.o.Scope, "", 0); err != nil || loading {
 		return false, err
 	}
-	rows, quarantined := 0, 0
+	met, quarantined := map[kube.Key]bool{}, 0
 	for row, err := range from.Rows(ctx, s.o.Scope.Cluster, s.o.Scope.Resource) {
 		if err != nil {
 			return false, fmt.Errorf("read the table of %s: %w", s.o.Scope, err)
 		}
-		listed, ok := want[kube.Key{Namespace: row.Namespace, Name: row.Name}]
-		if !ok || listed.UID == "" || differs(row, listed, ok, s.o.Scope.Mode) != "" {
+		key := kube.Key{Namespace: row.Namespace, Name: row.Name}
+		listed, ok := want[key]
+		if !ok || met[key] || listed.UID == "" || differs(row, listed, ok, s.o.Scope.Mode) != "" {
 			return false, nil
 		}
-		if rows++; row.Quarantined != "" || listed.Quarantined != "" {
+		if met[key] = true; row.Quarantined != "" || listed.Quarantined != "" {
 			quarantined++
 		}
 	}
-	if rows != len(want) {
+	if len(met) != len(want) {
 		return false, nil
 	}
 	v.Quarantined = quarantined

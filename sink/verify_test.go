@@ -1,7 +1,9 @@
 package sink_test
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"net/http"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/sink"
 	"github.com/listwatch/listwatch/sink/sinktest"
 )
@@ -85,4 +88,56 @@ func TestVerifyOfAnIdleTypeDoesNotWait(t *testing.T) {
 			t.Errorf("while no Runner runs: %+v, %v", v, err)
 		}
 	})
+}
+
+// twin is a table with the row of one object in the place of another's, as a second shard has it.
+type twin struct {
+	sink.Reader
+	name, instead string
+}
+
+func (r twin) Rows(ctx context.Context, cluster string, of kube.Resource) iter.Seq2[sink.Row, error] {
+	return func(yield func(sink.Row, error) bool) {
+		for row, err := range r.Reader.Rows(ctx, cluster, of) {
+			if row.Name == r.instead {
+				continue
+			}
+			if !yield(row, err) || row.Name == r.name && !yield(row, err) {
+				return
+			}
+		}
+	}
+}
+
+// TestVerifyCountsObjectsAndNotRows: two rows of one object do not hide that another has none.
+func TestVerifyCountsObjectsAndNotRows(t *testing.T) {
+	perform(t, func(t *testing.T, p *play) {
+		p.Put("a", "web", "1")
+		p.Put("b", "web", "1")
+		p.start(nil)
+		p.stop()
+		<-p.ended
+		v := p.verify(twin{p.db, "a", "b"}, 0)
+		var got []string
+		for _, d := range v.Differences {
+			got = append(got, d.Key.Name+": "+d.Problem)
+		}
+		if diff := cmp.Diff([]string{"a: not in the cluster", "b: missing in the table"}, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+func (p *play) verify(from sink.Reader, wait time.Duration) sink.Verification {
+	p.t.Helper()
+	c, err := p.Client()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer c.CloseIdleConnections()
+	v, err := sink.Verify(p.t.Context(), sink.Options{Client: c, Scope: sink.Scope{Cluster: "c", Resource: sinktest.Resource}}, from, wait)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return v
 }
