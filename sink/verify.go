@@ -32,13 +32,15 @@ type Verification struct {
 	Revision    kube.Revision // of the list
 	Position    kube.Revision // of the table when it was compared: the oldest of its shards
 	Behind      bool          // the table did not reach the list: differences may be changes that are not yet committed
+	Ahead       kube.Revision // the newest position of the shards if the server is behind it: it was restored; otherwise empty
 	Differences []Difference  // ordered by key
 }
 
 // Verify lists the collection and compares the table with the list, object by object. If they
 // differ, it waits until the sink's position has reached the list, but not longer than wait, and
-// compares them again: bookmarks alone move the position of an idle type. If an object was trimmed
-// or quarantined, and in ModeHistory, it compares only UID and revision. It opens no scope, so
+// compares them again: bookmarks alone move the position of an idle type. As long it lists again
+// if the list is older than the position. If an object was trimmed or quarantined, and in
+// ModeHistory, it compares only UID and revision. It opens no scope, so
 // Runners continue. It uses the fields Client, Scope (with all shards), Where, Project, MaxObject
 // and ShowSecrets of o.
 func Verify(ctx context.Context, o Options, from Reader, wait time.Duration) (Verification, error) {
@@ -48,15 +50,15 @@ func Verify(ctx context.Context, o Options, from Reader, wait time.Duration) (Ve
 		return Verification{}, err
 	}
 	s := &session{Runner: r}
-	want, listed, err := s.listing(ctx)
+	limit := time.Now().Add(wait)
+	want, v, err := s.upToDate(ctx, from, limit)
 	if err != nil {
-		return Verification{}, err
+		return v, err
 	}
-	v := Verification{Objects: len(want), Revision: listed}
 	if same, err := s.same(ctx, from, want, &v); err != nil || same {
 		return v, err
 	}
-	if v.Position, v.Behind, err = reach(ctx, from, o.Scope, v.Revision, wait); err != nil {
+	if v.Position, v.Behind, err = reach(ctx, from, o.Scope, v.Revision, time.Until(limit)); err != nil {
 		return v, err
 	}
 	var newer []Difference
@@ -76,12 +78,15 @@ func Verify(ctx context.Context, o Options, from Reader, wait time.Duration) (Ve
 			v.Differences = append(v.Differences, Difference{key, problem, row.Revision, listed.Revision})
 		}
 	}
-	newest, err := newestOf(ctx, from, o.Scope)
+	newest, live, err := newestOf(ctx, from, o.Scope)
 	if err != nil {
 		return v, err
 	}
 	for _, d := range newer {
-		if newest != "" && d.Table.Newer(newest) {
+		if v.Ahead != "" {
+			d.Problem = "a revision that the server has not reached"
+		}
+		if v.Ahead != "" || live && d.Table.Newer(newest) {
 			v.Differences = append(v.Differences, d)
 		}
 	}
@@ -98,6 +103,30 @@ func Verify(ctx context.Context, o Options, from Reader, wait time.Duration) (Ve
 	}
 	slices.SortFunc(v.Differences, func(a, b Difference) int { return a.Key.Compare(b.Key) })
 	return v, nil
+}
+
+// upToDate lists the collection as of the position at least: after limit, it says in Ahead that
+// the server does not reach it. A replica that lags reaches it.
+func (s *session) upToDate(ctx context.Context, from Reader, limit time.Time) (want map[kube.Key]Row, v Verification, err error) {
+	for {
+		position, _, err := newestOf(ctx, from, s.o.Scope)
+		if err != nil {
+			return nil, v, err
+		}
+		if want, v.Revision, err = s.listing(ctx); err != nil {
+			return nil, v, err
+		}
+		if v.Objects = len(want); !position.Newer(v.Revision) {
+			return want, v, nil
+		}
+		if !time.Now().Before(limit) {
+			v.Ahead = position
+			return want, v, nil
+		}
+		if err := wait.For(ctx, time.Second); err != nil {
+			return nil, v, err
+		}
+	}
 }
 
 // same reports whether the table is that of the list already, whatever its position is.
@@ -185,25 +214,24 @@ func reach(ctx context.Context, from Reader, s Scope, rev kube.Revision, atMost 
 	}
 }
 
-// newestOf returns the newest position of the shards of the scope: no row that was read before has
-// a newer revision. "" = a shard is not live, and nothing is known of its rows.
-func newestOf(ctx context.Context, from Reader, s Scope) (newest kube.Revision, err error) {
+// newestOf returns the newest position of the shards of the scope, and whether all are live: then
+// no row that was read before has a newer revision.
+func newestOf(ctx context.Context, from Reader, s Scope) (newest kube.Revision, live bool, err error) {
 	all, err := from.Positions(ctx)
 	if err != nil {
-		return "", fmt.Errorf("read the positions: %w", err)
+		return "", false, fmt.Errorf("read the positions: %w", err)
 	}
+	live = true
 	for _, p := range all {
 		if !p.Scope.sameTable(s) {
 			continue
 		}
-		if p.Phase != Live {
-			return "", nil
-		}
+		live = live && p.Phase == Live
 		if newest == "" || p.Revision.Newer(newest) {
 			newest = p.Revision
 		}
 	}
-	return newest, nil
+	return newest, live && newest != "", nil
 }
 
 // sameTable reports whether both scopes are of one table: shards of a resource.

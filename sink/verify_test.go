@@ -128,6 +128,34 @@ func TestVerifyCountsObjectsAndNotRows(t *testing.T) {
 	})
 }
 
+// TestVerifyFindsThatTheServerWasRestored to a state before that of all rows.
+func TestVerifyFindsThatTheServerWasRestored(t *testing.T) {
+	perform(t, func(t *testing.T, p *play) {
+		for _, round := range []string{"1", "2"} {
+			for i := range 5 {
+				p.Put(fmt.Sprint("n-", i), "web", round)
+			}
+		}
+		p.start(nil)
+		p.stop()
+		<-p.ended
+		at := p.verify(p.db, 0).Position
+		p.Restore(5)
+		if v := p.verify(p.db, 0); v.Ahead != at || len(v.Differences) != 5 || v.Objects != 5 {
+			t.Errorf("%+v, want 5 differences, and that the server is behind %s", v, at)
+		}
+		go func() { // the first answers are those of a replica that lags
+			time.Sleep(10 * time.Second)
+			for i := range 5 {
+				p.Put(fmt.Sprint("n-", i), "web", "2")
+			}
+		}()
+		if v := p.verify(p.db, time.Minute); v.Ahead != "" || len(v.Differences) != 0 {
+			t.Errorf("%+v, want no difference", v)
+		}
+	})
+}
+
 func (p *play) verify(from sink.Reader, wait time.Duration) sink.Verification {
 	p.t.Helper()
 	c, err := p.Client()

@@ -136,6 +136,9 @@ func (p *program) verify(ctx context.Context, args []string) error {
 		for _, d := range v.Differences {
 			fmt.Fprintf(p.stdout, "%s %s: %s (table %s, cluster %s)\n", r.GroupResource(), d.Key, d.Problem, revision(string(d.Table)), revision(string(d.Cluster)))
 		}
+		if v.Ahead != "" {
+			fmt.Fprintf(p.stdout, "%s: the position %s is ahead of the server, which is at %s: the server was restored to an earlier state\n", r.GroupResource(), v.Ahead, v.Revision)
+		}
 		note := ""
 		if v.Quarantined > 0 {
 			note = fmt.Sprintf(", %d quarantined", v.Quarantined)
@@ -144,7 +147,7 @@ func (p *program) verify(ctx context.Context, args []string) error {
 			note += fmt.Sprintf("; the table is behind, at revision %s: is the sink running?", revision(string(v.Position)))
 		}
 		fmt.Fprintf(p.stdout, "%s: %d objects at revision %s, %d differences%s\n", r.GroupResource(), v.Objects, v.Revision, len(v.Differences), note)
-		different = different || len(v.Differences) > 0
+		different = different || len(v.Differences) > 0 || v.Ahead != ""
 	}
 	if different {
 		return errDifferent
