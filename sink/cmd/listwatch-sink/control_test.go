@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -61,6 +63,23 @@ func TestPauseResumeAndBackfill(t *testing.T) {
 	}
 	if code, _, errs := s.run("pause", "nodes"); code != exitFailed || !strings.Contains(errs, "holds no nodes") {
 		t.Errorf("pause of what is not there: exit code %d\n%s", code, errs)
+	}
+}
+
+// TestInterruptedCommandFails: only moving ends well when it is stopped.
+func TestInterruptedCommandFails(t *testing.T) {
+	s := newStage(t)
+	s.put(kube.Pods, "web-0", webPod)
+	errs, stop := s.start("pods")
+	errs.wait(t, "phase=LIVE", 1)
+	stop()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, command := range []string{"verify", "status", "backfill"} {
+		errs := newConsole()
+		if code := run(ctx, append([]string{command}, s.args...), func(string) string { return "" }, io.Discard, errs); code != exitFailed || errs.String() != "listwatch-sink: interrupted\n" {
+			t.Errorf("%s: exit code %d, %q", command, code, errs)
+		}
 	}
 }
 

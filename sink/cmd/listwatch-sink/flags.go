@@ -96,6 +96,9 @@ log of what changed, every change once.
   listwatch-sink backfill [TYPE...]       have all objects listed and written again
   listwatch-sink reshard [TYPE...]        change the number of shards to --shards, offline
 
+Exit codes: 0 success, or stopped while moving; 1 failed or interrupted; 2 wrong usage;
+3 verify found a difference.
+
 Flags:
 `
 

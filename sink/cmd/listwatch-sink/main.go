@@ -36,7 +36,7 @@ func main() {
 // Exit codes.
 const (
 	exitOK         = 0
-	exitFailed     = 1
+	exitFailed     = 1 // also a command that was interrupted
 	exitUsage      = 2
 	exitDifference = 3 // verify found one
 )
@@ -59,11 +59,12 @@ func run(ctx context.Context, args []string, env func(string) string, stdout, st
 		p.replicas.given = set.Changed("shards")
 		err = p.start(ctx, set.Args())
 	}
+	if interrupted(ctx, err) {
+		err = errors.New("interrupted")
+	}
 	var wrong usageError
 	switch {
-	case errors.Is(err, pflag.ErrHelp):
-		return exitOK
-	case err == nil, errors.Is(err, context.Canceled) && ctx.Err() != nil:
+	case err == nil, errors.Is(err, pflag.ErrHelp):
 		return exitOK
 	case errors.Is(err, errDifferent):
 		return exitDifference
@@ -95,5 +96,12 @@ func (p *program) start(ctx context.Context, args []string) error {
 	case "backfill":
 		return p.control(ctx, args[1:], "will be written again", sink.Backfill)
 	}
-	return p.move(ctx, args)
+	if err := p.move(ctx, args); !interrupted(ctx, err) {
+		return err
+	}
+	return nil // it moves until it is stopped
+}
+
+func interrupted(ctx context.Context, err error) bool {
+	return errors.Is(err, context.Canceled) && ctx.Err() != nil
 }
