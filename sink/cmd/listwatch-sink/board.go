@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -28,8 +29,9 @@ type board struct {
 	commits, records, bytes, retries, gaps, quarantined, skipped *prometheus.CounterVec
 	took                                                         *prometheus.HistogramVec
 
-	mu      sync.Mutex
-	runners map[scope]*sink.Runner
+	mu       sync.Mutex
+	starting bool // the types to move are not known yet
+	runners  map[scope]*sink.Runner
 }
 
 // scope is what one Runner moves: a shard of a type, by group and plural.
@@ -99,6 +101,13 @@ func (b *board) runner(o sink.Options) (*sink.Runner, error) {
 	return r, nil
 }
 
+// start says whether the types to move are still to be found.
+func (b *board) start(starting bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.starting = starting
+}
+
 // remove takes the Runners of a type off the board.
 func (b *board) remove(resource string) {
 	b.mu.Lock()
@@ -160,16 +169,27 @@ func (b *board) Collect(ch chan<- prometheus.Metric) {
 
 // ready says what is not moved at present, nil if all is well. A replica that waits for its
 // Lease, or until a pause ends, is ready: it does what it should.
-func (b *board) ready() (err error) {
-	b.each(func(s sink.Status) {
-		if err == nil && s.Position.Generation > 0 && !s.Live() && (s.Position.Control != sink.Paused || s.Err != nil) {
-			err = fmt.Errorf("%s: phase %s: %w", s.Position.Scope, s.Position.Phase, s.Err)
-			if s.Err == nil {
-				err = fmt.Errorf("%s: phase %s", s.Position.Scope, s.Position.Phase)
-			}
+func (b *board) ready() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.starting {
+		return errors.New("the types to move are not known yet")
+	}
+	for id, r := range b.runners {
+		s := r.Status()
+		switch {
+		case s.Live(), s.Position.Control == sink.Paused && s.Err == nil:
+		case s.Position.Generation == 0 && s.Err != nil:
+			return fmt.Errorf("%s: not opened yet: %w", id.resource, s.Err)
+		case s.Position.Generation == 0:
+			return fmt.Errorf("%s: not opened yet", id.resource)
+		case s.Err != nil:
+			return fmt.Errorf("%s: phase %s: %w", s.Position.Scope, s.Position.Phase, s.Err)
+		default:
+			return fmt.Errorf("%s: phase %s", s.Position.Scope, s.Position.Phase)
 		}
-	})
-	return err
+	}
+	return nil
 }
 
 // serve serves the board until stop is called.

@@ -66,6 +66,8 @@ func (f *fleet) run(ctx context.Context, named []kube.Resource, every bool) erro
 	for _, r := range named {
 		f.start(ctx, r, true)
 	}
+	f.board.start(every)
+	defer f.board.start(false)
 	if every {
 		f.group.Go(func() { f.definitions(ctx) })
 		f.group.Go(func() { f.explore(ctx) })
@@ -200,6 +202,7 @@ func (f *fleet) follow(ctx context.Context, api *discovery.API) error {
 	for _, r := range every(api) {
 		f.start(ctx, r, false)
 	}
+	f.board.start(false)
 	f.ended(ctx, served)
 	return nil
 }

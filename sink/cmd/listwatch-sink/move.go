@@ -153,6 +153,7 @@ func (p *program) move(ctx context.Context, args []string) error {
 		return usage("%d types are named: the limit is %d", len(named), p.maxTypes)
 	}
 	board := newBoard(p.log)
+	board.start(leaseKey.Name == "")
 	stop, err := p.serve(ctx, board)
 	if err != nil {
 		return err
