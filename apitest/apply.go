@@ -36,7 +36,7 @@ func (c *change) applied(old *object.Object, p payload) (*object.Object, *kube.S
 	}
 	merged, err := c.target.form.Type().Apply(live, config, c.write())
 	if err != nil {
-		return nil, schemaStatus(err)
+		return nil, wire.StatusOf(err)
 	}
 	c.peek(p.json)
 	merged, st := c.convert(merged, meta)
@@ -104,7 +104,7 @@ func (c *change) applyScale(old *object.Object, config map[string]any) (*object.
 	}
 	merged, err := info.Type().Apply(view.Shown(info, old).Decoded(), part, c.write())
 	if err != nil {
-		st := schemaStatus(err)
+		st := wire.StatusOf(err)
 		named := strings.NewReplacer(" using "+info.APIVersion(), " using autoscaling/v1").Replace
 		st.Message = named(st.Message)
 		if st.Details != nil {

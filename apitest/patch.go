@@ -90,7 +90,7 @@ func (c *change) patchedOf(current map[string]any, old *object.Object, typ strin
 		}
 	}
 	if err != nil {
-		return nil, schemaStatus(err)
+		return nil, wire.StatusOf(err)
 	}
 	b, err := schema.Encode(merged)
 	if err != nil {
@@ -116,14 +116,6 @@ func (c *change) badPatch(b []byte, err error) *kube.Status {
 		}
 	}
 	return wire.Invalid("", "", "", kube.StatusCause{Reason: "FieldValueInvalid", Message: fmt.Sprintf("Invalid value: %q: %v", b, err), Field: "patch"})
-}
-
-// schemaStatus is the Status of an error of package schema.
-func schemaStatus(err error) *kube.Status {
-	if st, ok := err.(*kube.Status); ok {
-		return st
-	}
-	return wire.BadRequest("%v", err)
 }
 
 // scaled returns old with the replicas of the Scale that a client sent.

@@ -135,6 +135,14 @@ func BadRequest(format string, args ...any) *kube.Status {
 	return &kube.Status{Code: http.StatusBadRequest, Reason: "BadRequest", Message: fmt.Sprintf(format, args...)}
 }
 
+// StatusOf returns err if it is a Status, and else a 400 with its text.
+func StatusOf(err error) *kube.Status {
+	if st, ok := err.(*kube.Status); ok {
+		return st
+	}
+	return BadRequest("%v", err)
+}
+
 // Raw returns the 500 of an unexpected error in kube-apiserver.
 func Raw(format string, args ...any) *kube.Status {
 	return &kube.Status{Code: http.StatusInternalServerError, Message: fmt.Sprintf(format, args...)}
