@@ -130,8 +130,9 @@ func wireClusters[V any, K comparable, T kube.Object](c *Controller[K], s *Clust
 // ErrEngaged is the error of Engage if a cluster of this name is already engaged.
 var ErrEngaged = errors.New("a cluster of this name is engaged")
 
-// Engage adds a cluster. Its caches are filled when Run runs. c is used until Remove has returned;
-// then the caller closes its idle connections. After Run has ended Engage fails.
+// Engage adds a cluster. Its caches are filled when Run runs. They use c until Remove has returned
+// nil; a run of the Func may still use it. Then the caller closes its idle connections. After Run
+// has ended Engage fails.
 func (s *Clusters[V]) Engage(name string, c *client.Client) error {
 	e := &engaged[V]{Cluster: Cluster{Name: name, Client: c, Group: &cache.Group{}}, removed: make(chan struct{}), done: make(chan struct{})}
 	s.mu.Lock()

@@ -76,8 +76,8 @@ func (e *Elector) SetLogger(l *slog.Logger) {
 // releases it, which takes RenewDeadline at most. To lead again, call Run again: the Elector
 // remembers what it has seen of the Lease.
 //
-// The context of lead is cancelled when ctx is done or the leadership is lost. lead must
-// then return within Duration minus RenewDeadline, because another replica may lead after
+// The context of lead is cancelled when ctx is done or the leadership is lost. If it is lost,
+// lead must return within Duration minus RenewDeadline, because another replica may lead after
 // that. If lead panics, the Lease is not released but expires.
 //
 // Run returns the result of lead. If the leadership was lost first, it returns [ErrLost] with the
