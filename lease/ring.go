@@ -24,9 +24,10 @@ import (
 // only if the table has not changed since the member read it, and claims no slots while a member
 // may be alive that names another table: one that was deleted. An owner releases a slot after its
 // work on the slot has ended. A member that could not both renew its Lease and read the table for
-// RenewDeadline loses its slots, and joins again. When its Lease has not changed for Duration, other
-// members take the slots. As with an [Elector], each process uses only its own clock. A process
-// that was frozen may write after it has lost its slots: [Share.Token] protects against that.
+// RenewDeadline loses its slots, and joins again. When its Lease has not changed for Duration,
+// other members take the slots. As with an [Elector], each process uses only its own clock. A
+// process that was frozen may write after it has lost its slots: [Share.Token] protects against
+// that.
 //
 // A Lease that somebody deletes by hand counts as alive for its Duration; for a member that has not
 // read it, because it joined later, it does so only for that member's own Duration, which may be
