@@ -44,8 +44,8 @@ type state struct {
 	noStream bool          // streaming does not work with this server
 	noShard  bool          // requests have no Options.Shard
 	doubt    error         // noShard: the response to the request with a shard, until one without succeeds
-	silence  time.Duration // of watches, since anything arrived on one, or a probe
-	quiet    time.Duration // the part of it, also before probes, after which the server did not end a watch as asked
+	silence  time.Duration // for which watches have brought nothing, since the last probe
+	quiet    time.Duration // the same, but of watches that did not end as asked, and since a probe that found no change
 	mute     int           // how often that found a later revision, since watches were heard
 	settled  bool          // something was synced or delivered
 	unpaged  bool          // the list's snapshot expired between pages: do not page the next list
