@@ -80,9 +80,6 @@ func refuseService(r *rules.Refusals, spec, old map[string]any) {
 	if typ := rules.TextAt(spec, "type"); headless && (typ == "NodePort" || typ == "LoadBalancer") {
 		r.Invalid("spec.clusterIPs[0]", "None", "may not be set to 'None' for "+typ+" services")
 	}
-	if len(r.Causes) == 0 && takesNodePorts(spec) { // ports of a valid Service are allocated
-		traffic.RefuseNodePorts(r, spec, old)
-	}
 }
 
 // ServiceWarnings returns warnings about members of o, a Service, that have no effect or are
