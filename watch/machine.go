@@ -139,7 +139,9 @@ func (p protocol) restart(s state, cause error) state {
 // a limited rate, or has a pause.
 func (p protocol) step(s state, o outcome) state {
 	s.debt = max(0, s.debt-o.lasted-s.wait) + p.cost(s, o)
-	s.silence, s.quiet = plus(s.silence, s.wait), plus(s.quiet, s.wait)
+	if s.op == OpWatch {
+		s.silence, s.quiet = plus(s.silence, s.wait), plus(s.quiet, s.wait)
+	}
 	s.wait, s.unusable = 0, nil
 	s = p.next(s, o)
 	if s.debt > maxDebt && s.wait == 0 && s.op != OpNone {

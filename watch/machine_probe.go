@@ -28,6 +28,9 @@ const maxShorter = 2
 // a server sends a bookmark two seconds before.
 const flows = time.Second
 
+// shortest is the shortest time that a watch is asked to last: it must show that events flow.
+const shortest = 2 * flows
+
 // asked returns the options of the next request: without a shard that the server refused,
 // and with a shorter time after quiet watches.
 func (p protocol) asked(s state) Options {
@@ -36,7 +39,7 @@ func (p protocol) asked(s state) Options {
 		o.Shard = kube.Shard{}
 	}
 	if s.mute > 0 {
-		o.Timeout = min(o.Timeout, o.Idle>>(2*min(s.mute, maxShorter)))
+		o.Timeout = min(o.Timeout, max(shortest, o.Idle>>(2*min(s.mute, maxShorter))))
 	}
 	return o
 }
@@ -91,6 +94,9 @@ func (p protocol) listened(s state, o outcome) state {
 // probed handles the end of a probe.
 func (p protocol) probed(s state, o outcome) state {
 	if o.err != nil {
+		if o.unreached() {
+			s.quiet = 0 // it is the server that is silent
+		}
 		if s.seen == "" && !o.unreached() || errors.Is(o.err, kube.ErrForbidden) || errors.Is(o.err, kube.ErrInvalid) {
 			s = p.resume(s) // the next request decides
 		}
