@@ -147,7 +147,7 @@ func TestEndBeforeTheListAfterARestore(t *testing.T) {
 					"is at the revision of the server": func(ctx context.Context) error { return i.WaitRevision(ctx, w.srv.Revision()) },
 					"is up to date":                    i.UpToDate(),
 				} {
-					ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 					if err := wait(ctx); err == nil {
 						t.Errorf("the store of a lost history %s", what)
 					}

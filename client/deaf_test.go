@@ -28,7 +28,7 @@ func TestServerThatReadsNothing(t *testing.T) {
 		for _, end := range []error{client.ErrIdle, context.DeadlineExceeded} {
 			t.Run(tt.name+", "+end.Error(), func(t *testing.T) {
 				c := newClient(t, client.Config{Server: "https://memory.test", Dial: deafServer(t, tt.frame), TLS: client.TLS{Insecure: true}})
-				ctx, idle := t.Context(), 50*time.Millisecond
+				ctx, idle := t.Context(), 300*time.Millisecond
 				if end != client.ErrIdle {
 					var cancel context.CancelFunc
 					ctx, cancel = context.WithTimeout(ctx, idle)

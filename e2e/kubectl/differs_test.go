@@ -26,7 +26,7 @@ func differs(want, got string, growing bool) string {
 		blank := strings.TrimLeft(a[i], " ") == "" && strings.TrimLeft(b[i], " ") == ""
 		switch {
 		case a[i] == b[i]:
-		case xerr == nil && yerr == nil && max(x-y, y-x) <= 10*time.Second: // one may have begun later
+		case xerr == nil && yerr == nil && max(x-y, y-x) <= 3*time.Second:
 			growing = true // from here on, as one may be longer
 		case blank && growing:
 		case blank && aged(a, b):
