@@ -95,12 +95,12 @@ func frame(kind, flags, stream byte, body []byte) []byte {
 	return append([]byte{0, byte(len(body) >> 8), byte(len(body)), kind, flags, 0, 0, 0, stream}, body...)
 }
 
-// hasty is a connection whose writes may take a hundredth of the time.
+// hasty is a connection whose writes may take a tenth of the time.
 type hasty struct{ net.Conn }
 
 func (c hasty) SetWriteDeadline(t time.Time) error {
 	if !t.IsZero() {
-		t = time.Now().Add(time.Until(t) / 100)
+		t = time.Now().Add(time.Until(t) / 10)
 	}
 	return c.Conn.SetWriteDeadline(t)
 }

@@ -41,7 +41,8 @@ func testScript(t *testing.T, path string, rec *replay.Recording) {
 		pass(last(rec) + time.Minute) // pauses between retries are random
 		stop()
 		isGolden(t, path, wording(rec, followers))
-		if unknown := script.Unknown(); len(unknown) > 0 || script.Left() != others {
+		probe := func(request string) bool { return strings.HasSuffix(request, "?limit=1") } // was not sent when this was recorded
+		if unknown := slices.DeleteFunc(script.Unknown(), probe); len(unknown) > 0 || script.Left() != others {
 			t.Errorf("%d requests are left, want %d; unknown %q", script.Left(), others, unknown)
 		}
 	})

@@ -56,10 +56,14 @@ func (p protocol) patience(s state) time.Duration {
 // unreached reports whether a server may have been restored before it answers again.
 func (o outcome) unreached() bool {
 	var st *kube.Status
-	if errors.As(o.err, &st) && !o.opened {
-		return st.Code == http.StatusBadGateway || st.Code == http.StatusServiceUnavailable
-	}
-	return !o.opened && o.err != nil && !garbled(o.err) && !errors.Is(o.err, codec.ErrTooLarge)
+	down := errors.As(o.err, &st) && (st.Code == http.StatusBadGateway || st.Code == http.StatusServiceUnavailable)
+	return !o.opened && down || o.unanswered()
+}
+
+// unanswered reports whether nothing answered a request.
+func (o outcome) unanswered() bool {
+	var st *kube.Status
+	return !o.opened && o.err != nil && !errors.As(o.err, &st) && !garbled(o.err) && !errors.Is(o.err, codec.ErrTooLarge)
 }
 
 // heldBack reports whether a watch was not opened, for long: proxies hold headers back, too.
@@ -97,7 +101,7 @@ func (p protocol) probed(s state, o outcome) state {
 		if o.unreached() {
 			s.quiet = 0 // it is the server that is silent
 		}
-		if s.seen == "" && !o.unreached() || errors.Is(o.err, kube.ErrForbidden) || errors.Is(o.err, kube.ErrInvalid) {
+		if s.seen == "" && !o.unanswered() || errors.Is(o.err, kube.ErrForbidden) || errors.Is(o.err, kube.ErrInvalid) {
 			s = p.resume(s) // the next request decides
 		}
 		return p.pause(s, o.err)

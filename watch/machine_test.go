@@ -187,6 +187,7 @@ func TestMachine(t *testing.T) {
 		{"probe: between pages, fails", Paged, between, outcome{err: unavailable}, next{Op: OpProbe, Wait: 800 * ms}},
 		{"probe: between pages, refused", Paged, between, outcome{err: forbidden}, next{Op: OpList, Wait: 800 * ms}},
 		{"probe: the request is invalid: the next one finds out", Auto, further, outcome{err: invalid}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
+		{"probe: an answer of a proxy: resume", Auto, probing, outcome{err: unavailable}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
 		{"probe: refused: resume", Auto, probing, outcome{err: internal}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
 		{"probe: an answer that cannot be read: resume", Auto, probing, outcome{err: &codec.SyntaxError{}}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
 		{"probe: after an outage watches are not taken for mute", Auto, with(probing, func(s *state) { s.silence, s.quiet, s.wait, s.mute = time.Hour, 0, time.Hour, 2 }), outcome{meta: codec.ListMeta{ResourceVersion: "9"}}, next{Op: OpWatch, From: "5"}},
