@@ -231,18 +231,24 @@ func TestControllerSurvivesGoexit(t *testing.T) {
 	}
 }
 
+// throttledOnce returns a Func whose first run fails with RetryAfter, and which notes when runs
+// begin.
+func throttledOnce(began *[]time.Time, after time.Duration) func(context.Context, kube.Key) (controller.Result, error) {
+	return func(context.Context, kube.Key) (controller.Result, error) {
+		if *began = append(*began, time.Now()); len(*began) > 1 {
+			return controller.Result{}, nil
+		}
+		return controller.Result{}, fmt.Errorf("write: %w", &kube.Status{Code: 429, RetryAfter: after})
+	}
+}
+
 // TestControllerFollowsRetryAfter, but no server or proxy puts a key off for hours.
 func TestControllerFollowsRetryAfter(t *testing.T) {
 	for asked, want := range map[time.Duration]time.Duration{0: 5 * time.Millisecond, 30 * time.Second: 30 * time.Second, 24 * time.Hour: 2 * time.Minute} {
 		run(t, func(t *testing.T, w *world) {
 			w.put("x", "1")
 			var began []time.Time
-			c := controller.New("maps", func(context.Context, kube.Key) (controller.Result, error) {
-				if began = append(began, time.Now()); len(began) > 1 {
-					return controller.Result{}, nil
-				}
-				return controller.Result{}, fmt.Errorf("write: %w", &kube.Status{Code: 429, RetryAfter: asked})
-			}, controller.Options[kube.Key]{})
+			c := controller.New("maps", throttledOnce(&began, asked), controller.Options[kube.Key]{})
 			controller.For(c, w.maps)
 			stop := w.run(t, c)
 			<-time.After(3 * time.Minute)
@@ -261,12 +267,7 @@ func TestControllerRunsBeforeRetryAfter(t *testing.T) {
 	run(t, func(t *testing.T, w *world) {
 		w.put("x", "1")
 		var began []time.Time
-		c := controller.New("maps", func(context.Context, kube.Key) (controller.Result, error) {
-			if began = append(began, time.Now()); len(began) > 1 {
-				return controller.Result{}, nil
-			}
-			return controller.Result{}, &kube.Status{Code: 429, RetryAfter: time.Minute}
-		}, controller.Options[kube.Key]{})
+		c := controller.New("maps", throttledOnce(&began, time.Minute), controller.Options[kube.Key]{})
 		controller.For(c, w.maps)
 		stop := w.run(t, c)
 		<-time.After(10 * time.Second)
