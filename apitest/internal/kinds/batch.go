@@ -148,7 +148,7 @@ func refuseJob(r *rules.Refusals, o, spec, old map[string]any) {
 		r.Required("spec.selector")
 	}
 	pods.RefuseJobTemplate(r, "spec.template", template)
-	pods.RefusePolicies(r, spec)
+	pods.RefuseJobModes(r, "spec", spec)
 	if n := rules.IntAt(spec, "completions"); old == nil && spec["completionMode"] == "Indexed" && n > 0 {
 		name := rules.TextAt(rules.ObjectAt(o, "metadata"), "name")
 		if host := fmt.Sprintf("%s-%d", name, n-1); len(rules.LabelName(host)) > 0 {
@@ -179,6 +179,7 @@ func refuseJob(r *rules.Refusals, o, spec, old map[string]any) {
 func refuseCronJob(r *rules.Refusals, spec map[string]any) {
 	job := rules.ObjectAt(rules.ObjectAt(spec, "jobTemplate"), "spec")
 	pods.RefuseJobTemplate(r, "spec.jobTemplate.spec.template", rules.ObjectAt(job, "template"))
+	pods.RefuseJobModes(r, "spec.jobTemplate.spec", job)
 	schedule := rules.TextAt(spec, "schedule")
 	fields := strings.Fields(schedule)
 	switch {

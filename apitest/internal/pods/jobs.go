@@ -8,68 +8,69 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/rules"
 )
 
-// RefusePolicies validates the members of a Job's spec for pods that fail or succeed.
-func RefusePolicies(r *rules.Refusals, spec map[string]any) {
-	r.Natural("spec", spec, "backoffLimitPerIndex", "maxFailedIndexes")
+// RefuseJobModes validates how the Job at path of its spec completes, who manages it, and its
+// policies for pods that fail or succeed.
+func RefuseJobModes(r *rules.Refusals, path string, spec map[string]any) {
+	r.Natural(path, spec, "backoffLimitPerIndex", "maxFailedIndexes")
 	failed, limited := spec["maxFailedIndexes"].(int64)
 	perIndex := rules.Has(spec, "backoffLimitPerIndex")
 	if limited && !perIndex {
-		r.Required("spec.backoffLimitPerIndex", "when maxFailedIndexes is specified")
+		r.Required(path+".backoffLimitPerIndex", "when maxFailedIndexes is specified")
 	}
 	if by, ok := spec["managedBy"].(string); ok {
-		r.DomainPath("spec.managedBy", by, 63)
+		r.DomainPath(path+".managedBy", by, 63)
 	}
 	const most = 100_000
 	completions, counted := spec["completions"].(int64)
-	switch mode := rules.TextAt(spec, "completionMode"); mode {
-	case "Indexed":
+	switch mode, set := spec["completionMode"].(string); {
+	case mode == "Indexed":
 		if !counted {
-			r.Required("spec.completions", "when completion mode is Indexed")
+			r.Required(path+".completions", "when completion mode is Indexed")
 		}
 		if n := rules.IntAt(spec, "parallelism"); n > most {
-			r.Invalid("spec.parallelism", n, "must be less than or equal to 100000 when completion mode is Indexed")
+			r.Invalid(path+".parallelism", n, "must be less than or equal to 100000 when completion mode is Indexed")
 		}
 		if counted && failed > completions {
-			r.Invalid("spec.maxFailedIndexes", failed, "must be less than or equal to completions")
+			r.Invalid(path+".maxFailedIndexes", failed, "must be less than or equal to completions")
 		}
 		if failed > most {
-			r.Invalid("spec.maxFailedIndexes", failed, "must be less than or equal to 100000")
+			r.Invalid(path+".maxFailedIndexes", failed, "must be less than or equal to 100000")
 		}
-	case "NonIndexed":
+	case mode == "NonIndexed", !set: // it has no default in a CronJob
 		if perIndex {
-			r.Invalid("spec.backoffLimitPerIndex", spec["backoffLimitPerIndex"], "requires indexed completion mode")
+			r.Invalid(path+".backoffLimitPerIndex", spec["backoffLimitPerIndex"], "requires indexed completion mode")
 		}
 		if limited {
-			r.Invalid("spec.maxFailedIndexes", failed, "requires indexed completion mode")
+			r.Invalid(path+".maxFailedIndexes", failed, "requires indexed completion mode")
 		}
 	default:
-		r.Unsupported("spec.completionMode", mode, "Indexed", "NonIndexed")
+		r.Unsupported(path+".completionMode", mode, "Indexed", "NonIndexed")
 	}
 	replacement := []string{"Failed", "TerminatingOrFailed"}
 	if p := rules.ObjectAt(spec, "podFailurePolicy"); p != nil {
-		refuseFailurePolicy(r, spec, p)
+		refuseFailurePolicy(r, path, spec, p)
 		replacement = replacement[:1]
 	}
 	if s, ok := spec["podReplacementPolicy"].(string); ok && !slices.Contains(replacement, s) {
-		r.Unsupported("spec.podReplacementPolicy", s, replacement...)
+		r.Unsupported(path+".podReplacementPolicy", s, replacement...)
 	}
 	if p := rules.ObjectAt(spec, "successPolicy"); p != nil {
 		if rules.TextAt(spec, "completionMode") != "Indexed" {
-			r.Invalid("spec.successPolicy", p, "requires indexed completion mode")
+			r.Invalid(path+".successPolicy", p, "requires indexed completion mode")
 		} else if counted {
-			refuseSuccessPolicy(r, p, completions)
+			refuseSuccessPolicy(r, path+".successPolicy", p, completions)
 		}
 	}
 }
 
-func refuseFailurePolicy(r *rules.Refusals, spec, policy map[string]any) {
+func refuseFailurePolicy(r *rules.Refusals, path string, spec, policy map[string]any) {
 	names := map[string]bool{}
 	for _, list := range [...]string{"containers", "initContainers"} {
 		for c := range rules.ObjectsAt(rules.ObjectAt(rules.ObjectAt(spec, "template"), "spec"), list) {
 			names[rules.TextAt(c, "name")] = true
 		}
 	}
-	for at, rule := range rules.Elements("spec.podFailurePolicy", policy, "rules") {
+	for at, rule := range rules.Elements(path+".podFailurePolicy", policy, "rules") {
 		if rules.TextAt(rule, "action") == "FailIndex" && !rules.Has(spec, "backoffLimitPerIndex") {
 			r.Invalid(at+".action", "FailIndex", "requires the backoffLimitPerIndex to be set")
 		}
@@ -117,8 +118,7 @@ func refuseExitCodes(r *rules.Refusals, at string, codes map[string]any, names m
 	}
 }
 
-func refuseSuccessPolicy(r *rules.Refusals, policy map[string]any, completions int64) {
-	const path = "spec.successPolicy"
+func refuseSuccessPolicy(r *rules.Refusals, path string, policy map[string]any, completions int64) {
 	if rules.Lacks(policy, "rules") {
 		r.Required(path+".rules", "at least one rules must be specified when the successPolicy is specified")
 	}
