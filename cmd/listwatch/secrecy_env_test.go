@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/internal/print"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -43,9 +44,13 @@ func TestRedactEnvHoldsEverywhere(t *testing.T) {
 		return stdout + stderr
 	}
 	const value = ".spec.containers[0].env[0].value"
-	formats := []string{"wide", "name", "json", "yaml", "kyaml", "ndjson", "jsonpath={" + value + "}", "jsonpath={..value}", "jsonpath-as-json={.spec}", "custom-columns=V:" + value,
-		"go-template={{.}}", "jq=.", "jq=" + value + "|error", "jq=" + value + "|tonumber", "jq={}+" + value}
-	for _, format := range formats {
+	for _, format := range everyFormat(t, map[string][]string{
+		"jsonpath":         {"{" + value + "}", "{..value}"},
+		"jsonpath-as-json": {"{.spec}"},
+		"custom-columns":   {"V:" + value},
+		"go-template":      {"{{.}}"},
+		"jq":               {".", value + "|error", value + "|tonumber", "{}+" + value},
+	}) {
 		hold("list -o "+format, run("list", "pods", "-n", "shop", "-o", format, "--redact", "env"))
 		state := filepath.Join(dir, "state")
 		hold("watch -o "+format, run("watch", "pods", "-n", "shop", "--once", "-o", format, "--redact", "env", "--checkpoint", state, "--exec-initial", "--exec", "cat; env"))
@@ -79,4 +84,25 @@ func TestRedactEnvHoldsEverywhere(t *testing.T) {
 	if text := run("list", "pods", "-n", "shop", "-o", "json"); !strings.Contains(text, plantedValue) {
 		t.Errorf("it tests nothing: %s", text)
 	}
+}
+
+// everyFormat returns all that -o takes, with the expressions of a test for those that need
+// one. A format of expressions for which the test has none fails it.
+func everyFormat(t *testing.T, expressions map[string][]string) []string {
+	t.Helper()
+	list := []string{""}
+	for _, name := range print.FormatNames() {
+		base, takes := strings.CutSuffix(name, "=")
+		if !takes {
+			list = append(list, name)
+			continue
+		}
+		if len(expressions[base]) == 0 {
+			t.Fatalf("the test has no expression for -o %s", name)
+		}
+		for _, e := range expressions[base] {
+			list = append(list, name+e)
+		}
+	}
+	return list
 }

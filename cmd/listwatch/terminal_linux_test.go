@@ -68,12 +68,22 @@ func TestNothingReachesTheTerminalAsItIs(t *testing.T) {
 	}
 
 	var runs [][]string
-	for _, format := range []string{"", "wide", "name", "json", "yaml", "kyaml", "custom-columns=N:.metadata.name,S:.status.phase,M:.metadata.labels",
-		"jsonpath={.items[*].status.phase}{.items[*].metadata.labels}", "jsonpath-as-json={.items[*].spec}", "jq=.items[]|.status.phase,.spec", "go-template={{range .items}}{{.spec.text}}{{end}}"} {
+	for _, format := range everyFormat(t, map[string][]string{
+		"custom-columns":   {"N:.metadata.name,S:.status.phase,M:.metadata.labels"},
+		"jsonpath":         {"{.items[*].status.phase}{.items[*].metadata.labels}"},
+		"jsonpath-as-json": {"{.items[*].spec}"},
+		"jq":               {".items[]|.status.phase,.spec"},
+		"go-template":      {"{{range .items}}{{.spec.text}}{{end}}"},
+	}) {
 		runs = append(runs, []string{"list", "pods", "-A", "-o", format})
 	}
-	for _, format := range []string{"", "wide", "name", "json", "yaml", "kyaml", "ndjson", "diff", "custom-columns=N:.metadata.name,S:.status.phase",
-		"jsonpath={.status.phase}", "jq=.status.phase", "go-template={{.spec.text}}"} {
+	for _, format := range everyFormat(t, map[string][]string{
+		"custom-columns":   {"N:.metadata.name,S:.status.phase"},
+		"jsonpath":         {"{.status.phase}"},
+		"jsonpath-as-json": {"{.spec}"},
+		"jq":               {".status.phase"},
+		"go-template":      {"{{.spec.text}}"},
+	}) {
 		runs = append(runs, []string{"watch", "pods", "-A", "--exit-after", "200ms", "-o", format})
 		runs = append(runs, []string{"replay", file, "--fast", "-o", format})
 	}
