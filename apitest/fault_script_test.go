@@ -218,6 +218,9 @@ func TestEveryActionIsHarmlessElsewhere(t *testing.T) {
 			}
 			for i := range words[1:] {
 				arg, ok := args[strings.Trim(words[i+1], "[]")]
+				if !ok && strings.Trim(words[i+1], "ABCDEFGHIJKLMNOPQRSTUVWXYZ-") == "" {
+					t.Errorf("%s: the test has no %s", words[0], words[i+1])
+				}
 				if !ok {
 					words = words[:i+1]
 					break
@@ -225,11 +228,13 @@ func TestEveryActionIsHarmlessElsewhere(t *testing.T) {
 				words[i+1] = arg
 			}
 			names = append(names, words[0])
+			parsed := 0
 			for _, match := range []string{"* times=3", "watch times=3", "watch after=1 times=1"} {
 				rules, err := faults.Parse(match + ": " + strings.Join(words, " "))
 				if err != nil {
 					continue
 				}
+				parsed++
 				faults, err := faults.Apply(client.srv, rules)
 				if err != nil {
 					t.Fatal(err)
@@ -242,6 +247,9 @@ func TestEveryActionIsHarmlessElsewhere(t *testing.T) {
 				}
 				faults[0].Remove()
 				time.Sleep(2 * time.Second) // a door is shut
+			}
+			if parsed == 0 && words[0] != "watch" && words[0] != "list" { // which say what a fault strikes
+				t.Errorf("%s was not tried", words)
 			}
 		}
 		if len(names) < 50 || !slices.Contains(names, "go-away") {
