@@ -83,7 +83,7 @@ func runDemo(p *cli.Program, ctx context.Context, o *demoFlags) error {
 	play := stage.New(srv, t, o.speed)
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	o.watch.maxFailures, o.watch.idle = -1, time.Minute
+	o.watch.maxFailures, o.watch.idleTimeout = -1, time.Minute
 	o.watch.backoff = max(100*time.Millisecond, time.Duration(float64(500*time.Millisecond)/o.speed))
 	s := &session{flags: &o.watch, output: out, clusters: map[string]connect.Cluster{"": {Client: c, Types: served.New(c, client.Config{}, "")}}, talk: t, folder: messages.NewFolder(t), targets: []target.Target{{Resource: kube.Pods, Namespace: stage.Namespace}}}
 	s.tap = play.See

@@ -283,8 +283,8 @@ func (s *session) stream(ctx context.Context, i int, t target.Target, give func(
 	if err != nil {
 		return nil, exit.Usage("%q: %w", t.Name, err)
 	}
-	opts := watch.Options{Limit: s.flags.selection.Limit(), MaxItem: record.MaxItem, Idle: s.flags.idle, Timeout: s.flags.held,
-		Revision: kube.Revision(s.flags.sinceRV), Initial: map[string]watch.Initial{"paged": watch.Paged, "stream": watch.Stream}[s.flags.list],
+	opts := watch.Options{Limit: s.flags.selection.Limit(), MaxItem: record.MaxItem, Idle: s.flags.idleTimeout, Timeout: s.flags.watchTimeout,
+		Revision: kube.Revision(s.flags.sinceRV), Initial: map[string]watch.Initial{"paged": watch.Paged, "stream": watch.Stream}[s.flags.initialList],
 		Backoff: s.flags.backoff}
 	col := client.Of[codec.Raw](s.clusters[t.Cluster].Client, t.Resource).In(t.Namespace).Where(s.flags.selection.Selector, fields)
 	if t.Listed {

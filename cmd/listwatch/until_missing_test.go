@@ -30,7 +30,7 @@ func waitingFor(t *testing.T, f *watchFlags, synced bool, names ...string) *sess
 		return s
 	}
 	pods := target.Target{Resource: kube.Pods, Namespace: "d"}
-	if f.list == "named" {
+	if f.initialList == "named" {
 		pods.Names = map[string]bool{"must": true}
 	}
 	v.Expect([]target.Target{pods}, 1)
@@ -71,7 +71,7 @@ func TestTimeoutSaysWhatHasNotCome(t *testing.T) {
 		{flags: watchFlags{waiting: these("delete")}, names: []string{"b", "a", "ready"}, want: "; this does not hold: delete (there is pod/a and 2 more)"},
 		{flags: watchFlags{waiting: these("condition=Ready", "create")}, names: []string{"b", "ready"}, want: "; this does not hold: condition=Ready (not of pod/b)"},
 		{flags: watchFlags{waiting: these("condition=Ready", "count>2")}, names: []string{"a"}, want: "; this does not hold: condition=Ready (not of pod/a), count>2 (there are 1)"},
-		{flags: watchFlags{waiting: these("create"), list: "named"}, names: []string{"a"}, want: "; this does not hold: create (there is no pod/must)"},
+		{flags: watchFlags{waiting: these("create"), initialList: "named"}, names: []string{"a"}, want: "; this does not hold: create (there is no pod/must)"},
 		{flags: watchFlags{waiting: until.Flags{Until: []string{"count=9"}, UntilAny: []string{"condition=Ready"}}}, names: []string{"a"}, want: "; this does not hold: count=9 (there are 1), condition=Ready (not of pod/a)"},
 		{flags: watchFlags{waiting: until.Flags{FailOn: []string{"count=9"}}}, names: []string{"a"}},
 		{flags: watchFlags{reporting: reporting{maxEvents: 7}}, events: 2, want: "; 2 of 7 events came"},

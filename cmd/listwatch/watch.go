@@ -38,20 +38,20 @@ type watchFlags struct {
 	operating     monitor.Flags
 	checkpointing checkpointing
 
-	list        string
-	watchOnly   bool
-	sinceRV     string
-	once        bool
-	exitAfter   time.Duration
-	timeout     time.Duration
-	idle        time.Duration
-	held        time.Duration
-	debounce    time.Duration
-	maxFailures int
-	memory      int64 // MiB
-	live        bool
-	watching    bool
-	backoff     time.Duration // not a flag: the demo is in a hurry
+	initialList  string
+	watchOnly    bool
+	sinceRV      string
+	once         bool
+	exitAfter    time.Duration
+	timeout      time.Duration
+	idleTimeout  time.Duration
+	watchTimeout time.Duration
+	debounce     time.Duration
+	maxFailures  int
+	memory       int64 // MiB
+	live         bool
+	watching     bool
+	backoff      time.Duration // not a flag: the demo is in a hurry
 }
 
 const watchLong = `Watch objects until stopped.
@@ -82,14 +82,14 @@ func watchCommand(p *cli.Program) *cobra.Command {
 	o.selection.Register(f)
 	o.files.Register(f)
 	o.events.register(f)
-	f.StringVar(&o.list, "initial-list", "auto", "fetch the first state by: auto, paged or stream")
+	f.StringVar(&o.initialList, "initial-list", "auto", "fetch the first state by: auto, paged or stream")
 	f.BoolVar(&o.watchOnly, "watch-only", false, "print only later events, without a first list")
 	f.StringVar(&o.sinceRV, "since-rv", "", "print only the events after this resourceVersion")
 	f.BoolVar(&o.once, "once", false, "end after the first list")
 	f.DurationVar(&o.exitAfter, "exit-after", 0, "end after this time, with exit code 0")
 	f.DurationVar(&o.timeout, "timeout", 0, "fail with exit code 4 if the run has not reached its end (--until, --max-events, --once) after this time")
-	f.DurationVar(&o.idle, "idle-timeout", 3*time.Minute, "open a watch again after this silence, bookmarks included")
-	f.DurationVar(&o.held, "watch-timeout", 5*time.Minute, "ask the server to end each watch after this time, or up to twice that, at random")
+	f.DurationVar(&o.idleTimeout, "idle-timeout", 3*time.Minute, "open a watch again after this silence, bookmarks included")
+	f.DurationVar(&o.watchTimeout, "watch-timeout", 5*time.Minute, "ask the server to end each watch after this time, or up to twice that, at random")
 	f.IntVar(&o.maxFailures, "max-failures", -1, "give up after this many failures in a row (-1 = never)")
 	f.Int64Var(&o.memory, "memory", defaultMemory, "fail when the watched objects take more MiB than this")
 	o.reporting.registerWhich(f)
@@ -260,8 +260,8 @@ func (o *watchFlags) check(cmd *cobra.Command, p *cli.Program) (output, error) {
 		return out, exit.Usage("--watch=false: to end after the first list give --once, or use listwatch list")
 	case o.maxFailures < -1:
 		return out, exit.Usage("--max-failures %d: want -1, for any number, or more", o.maxFailures)
-	case o.list != "auto" && o.list != "paged" && o.list != "stream":
-		return out, exit.Usage("--initial-list %q: want one of auto, paged, stream", printable.Clip(o.list))
+	case o.initialList != "auto" && o.initialList != "paged" && o.initialList != "stream":
+		return out, exit.Usage("--initial-list %q: want one of auto, paged, stream", printable.Clip(o.initialList))
 	case o.once && (o.watchOnly || o.sinceRV != ""):
 		return out, exit.Usage("--once prints the first list, which --watch-only and --since-rv leave out: give one")
 	case o.once && o.hooking.Given(cmd) && !o.hooking.Initial && !o.hooking.Chosen() && o.checkpointing.file == "":
@@ -292,10 +292,10 @@ func (o *watchFlags) check(cmd *cobra.Command, p *cli.Program) (output, error) {
 		return out, exit.Usage("--watch-only begins now, --since-rv in the past: give one")
 	case o.memory < 1 || o.memory > maxMemory:
 		return out, exit.Usage("--memory %d: want MiB, at least 1", o.memory)
-	case o.idle <= 0:
-		return out, exit.Usage("--idle-timeout %v: want more than 0", o.idle)
-	case o.held < time.Second:
-		return out, exit.Usage("--watch-timeout %v: want at least 1s", o.held)
+	case o.idleTimeout <= 0:
+		return out, exit.Usage("--idle-timeout %v: want more than 0", o.idleTimeout)
+	case o.watchTimeout < time.Second:
+		return out, exit.Usage("--watch-timeout %v: want at least 1s", o.watchTimeout)
 	case o.reporting.skipInitial && (o.once || o.watchOnly || o.sinceRV != "" || o.live):
 		return out, exit.Usage("--skip-initial watches all objects and prints what happens to them, which is not what --once, --watch-only, --since-rv or --live are for: give one")
 	case o.sinceRV != "" && !kube.Revision(o.sinceRV).Ordered():
