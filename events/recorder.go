@@ -24,8 +24,9 @@ type Options struct {
 	Host string
 
 	// Logger receives a line when Events start to be refused or to fail, when they are
-	// written again, and for each invalid call of Eventf; not for each retry. Default:
-	// the Logger of the Manager that runs the recorder.
+	// written again, and for each invalid call of Eventf; not for each retry. The refusals
+	// of a namespace that is being deleted are at level Debug. Default: the Logger of the Manager
+	// that runs the recorder.
 	Logger *slog.Logger
 
 	// Queue is the number of different Events that may wait for the server. Default 1000.

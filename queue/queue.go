@@ -18,8 +18,8 @@ type Options[K comparable, C any] struct {
 
 	// Ageing is the wait that equals one level of priority: a key precedes one of n
 	// levels higher priority if it has waited n times Ageing longer. So a key of
-	// priority -100 waits behind keys of priority 0 for at most 100 times Ageing.
-	// Default 100 ms.
+	// priority -100 waits only for those keys of priority 0 that were added before it, or
+	// at most 100 times Ageing after it. Default 100 ms.
 	Ageing time.Duration
 
 	// Trace has functions to be called when a worker gets a key, and when it has finished it.

@@ -24,7 +24,8 @@
 //
 // The Runner detects that the server was restored from a backup if the server's revision is
 // behind the position, or if objects are older than in the table. It cannot detect a restored
-// server that has passed the position by the time of the first request. Therefore restore
+// server that has passed the position before the revision is checked, for which see
+// [watch.Options.Idle]. Therefore restore
 // etcd with --bump-revision and --mark-compacted, as its manual recommends: that causes a 410.
 //
 // Package sinktest is a test suite for sinks. The sinks are in packages sqlite, postgres,

@@ -46,6 +46,9 @@ type state struct {
 	doubt    error         // noShard: the response to the request with a shard, until one without succeeds
 	silence  time.Duration // for which watches have brought nothing, since the last probe
 	quiet    time.Duration // the same, but of watches that did not end as asked, and since a probe that found no change
+	unproven time.Duration // that watches lasted since the server's revision was seen not to be behind
+	proofs   int           // consecutive probes that found it so, since a watch lasted
+	unsure   int           // consecutive probes without an answer, though the server was reached
 	mute     int           // how often that found a later revision, since watches were heard
 	settled  bool          // something was synced or delivered
 	unpaged  bool          // the list's snapshot expired between pages: do not page the next list
@@ -126,7 +129,7 @@ func (p protocol) start(m memory) state {
 
 // restart begins to list the collection again, by a stream if possible.
 func (p protocol) restart(s state, cause error) state {
-	s.cause, s.from = cause, ""
+	s.cause, s.from, s.unproven = cause, "", 0
 	s.cur = list.Cursor{Unpaged: s.unpaged}
 	s.op = OpList
 	if p.opts.Initial == Stream || p.opts.Initial == Auto && !s.noStream {
@@ -268,7 +271,7 @@ func (p protocol) watched(s state, o outcome) state {
 	}
 	held := o.opened && (o.lasted >= livedLongEnough || o.err == nil && o.lasted >= p.asked(s).Timeout/2 && o.lasted >= minHeld)
 	s = p.listened(s, o)
-	silent := (o.opened || o.heldBack()) && s.silence >= p.opts.Idle
+	doubtful := (o.opened || o.heldBack()) && s.silence >= p.opts.Idle || o.opened && s.unsure > 0 || o.broke() && s.unproven >= p.proven(s)
 	if moved || held {
 		s.failures, s.garbled, s.relists = 0, 0, 0
 	}
@@ -279,7 +282,7 @@ func (p protocol) watched(s state, o outcome) state {
 	var st *kube.Status
 	switch {
 	case o.err == nil && s.failures == 0 && (moved || held):
-		return probing(s, silent) // routine: at once
+		return probing(s, doubtful) // routine: at once
 	case errors.Is(o.err, kube.ErrGone), errors.As(o.err, &st) && st.Reason == "StorageReadError":
 		s.relists++
 		again := p.restart(s, o.err)
@@ -309,7 +312,7 @@ func (p protocol) watched(s state, o outcome) state {
 	// Everything else is temporary. A 404 too: the resource may return, or the API
 	// server has just started and does not know it yet. If the resource was created
 	// again, the watch fails because its revision has expired.
-	return probing(p.pause(s, o.err), silent || o.unreached())
+	return probing(p.pause(s, o.err), doubtful || o.unreached())
 }
 
 // relist lists again after a pause, which grows with each list that no useful watch follows.

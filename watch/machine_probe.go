@@ -3,6 +3,7 @@ package watch
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"time"
 
@@ -12,10 +13,11 @@ import (
 )
 
 // This file is about silence. The server's revision is probed when nothing has arrived for
-// Options.Idle, and when the server could not be reached: it may have been restored, and then
-// its watches are empty until it has caught up. Or a proxy holds responses back until they end,
-// and cuts them before: then watches are asked to end earlier and earlier, so that the server
-// ends them, and with that all has arrived. What ended as asked was therefore not held back.
+// Options.Idle, when a watch broke, and when the server could not be reached: it may have been
+// restored, and then its watches are empty until it has caught up. Or a proxy holds responses
+// back until they end, and cuts them before: then watches are asked to end earlier and earlier,
+// so that the server ends them, and with that all has arrived. What ended as asked was therefore
+// not held back.
 
 // ErrMute is the Cause of a RESTART when the server has later revisions and nothing arrives on
 // watches, whatever time they are asked to last.
@@ -27,6 +29,16 @@ const maxShorter = 2
 // flows is for how long what arrives on a watch is spread, if it is not held back until the end:
 // a server sends a bookmark two seconds before.
 const flows = time.Second
+
+// unproven is for how long watches may break before the server's revision is probed.
+const unproven = 30 * time.Second
+
+// maxUnsure is how many probes may go without an answer before a watch is tried.
+const maxUnsure = 5
+
+// lateness is for how long after its time the end of a watch may be read. A process that was
+// stopped reads it later.
+const lateness = 5 * time.Second
 
 // shortest is the shortest time that a watch is asked to last: it must show that events flow.
 const shortest = 2 * flows
@@ -41,6 +53,9 @@ func (p protocol) asked(s state) Options {
 	if s.mute > 0 {
 		o.Timeout = min(o.Timeout, max(shortest, o.Idle>>(2*min(s.mute, maxShorter))))
 	}
+	if s.unsure > 0 {
+		o.Timeout = min(o.Timeout, unproven)
+	}
 	return o
 }
 
@@ -51,6 +66,12 @@ func (p protocol) patience(s state) time.Duration {
 		d = plus(d, p.opts.Idle)
 	}
 	return d
+}
+
+// proven returns for how long a server is not probed again because watches break. Where a proxy
+// cuts them that becomes rare.
+func (p protocol) proven(s state) time.Duration {
+	return min(p.opts.Idle, unproven<<min(s.proofs, 8))
 }
 
 // unreached reports whether a server may have been restored before it answers again.
@@ -66,19 +87,39 @@ func (o outcome) unanswered() bool {
 	return !o.opened && o.err != nil && !errors.As(o.err, &st) && !garbled(o.err) && !errors.Is(o.err, codec.ErrTooLarge)
 }
 
+// unconnected reports whether a request failed because there was no connection.
+func (o outcome) unconnected() bool {
+	var op *net.OpError
+	return errors.As(o.err, &op) && op.Op == "dial"
+}
+
 // heldBack reports whether a watch was not opened, for long: proxies hold headers back, too.
 func (o outcome) heldBack() bool {
 	var st *kube.Status
 	return !o.opened && o.lasted >= livedLongEnough && (errors.Is(o.err, client.ErrIdle) || errors.As(o.err, &st) && st.Code >= 500)
 }
 
+// asAsked reports whether a watch ended when it was asked to. A proxy that cuts watches does
+// it before.
+func (o outcome) asAsked() bool { return o.err == nil && o.asked > 0 && o.lasted >= o.asked }
+
+// broke reports whether a watch ended otherwise than when it was asked to.
+func (o outcome) broke() bool {
+	return o.opened && (!o.asAsked() || o.lasted > plus(o.asked, lateness))
+}
+
 // listened notes what arrived on a watch.
 func (p protocol) listened(s state, o outcome) state {
-	asAsked := o.err == nil && o.asked > 0 && o.lasted >= o.asked // a proxy that cuts watches does it before
+	if o.opened {
+		s.unproven = plus(s.unproven, o.lasted)
+	}
+	if o.opened && (!o.broke() || o.lasted >= p.opts.Idle) {
+		s.proofs = 0
+	}
 	switch {
 	case o.frames > 0:
 		s.silence, s.quiet = 0, 0
-	case asAsked:
+	case o.asAsked():
 		s.silence, s.quiet = plus(s.silence, o.lasted), 0
 	case o.opened || o.heldBack():
 		s.silence, s.quiet = plus(s.silence, o.lasted), plus(s.quiet, o.lasted)
@@ -101,7 +142,13 @@ func (p protocol) probed(s state, o outcome) state {
 		if o.unreached() {
 			s.quiet = 0 // it is the server that is silent
 		}
-		if s.seen == "" && !o.unanswered() || errors.Is(o.err, kube.ErrForbidden) || errors.Is(o.err, kube.ErrInvalid) {
+		switch {
+		case !o.unanswered():
+			s.unproven, s.unsure, s.proofs = 0, 0, s.proofs+1
+		case !o.unconnected():
+			s.unsure++ // only lists fail, perhaps: watch for a short time between probes
+		}
+		if s.seen == "" && (!o.unanswered() || s.unsure >= maxUnsure) || errors.Is(o.err, kube.ErrForbidden) || errors.Is(o.err, kube.ErrInvalid) {
 			s = p.resume(s) // the next request decides
 		}
 		return p.pause(s, o.err)
@@ -111,7 +158,7 @@ func (p protocol) probed(s state, o outcome) state {
 		at = s.seen
 	}
 	mute := s.from != "" && s.quiet >= p.patience(s)
-	s.silence = 0
+	s.silence, s.unproven, s.unsure, s.proofs = 0, 0, 0, s.proofs+1
 	if !now.Newer(at) {
 		s.quiet = 0 // nothing has happened
 	}

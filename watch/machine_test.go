@@ -3,6 +3,7 @@ package watch
 import (
 	"errors"
 	"io"
+	"net"
 	"testing"
 	"time"
 
@@ -127,7 +128,13 @@ func TestMachine(t *testing.T) {
 
 		// A watch.
 		{"watch: a routine end after events resumes at once", Auto, watching, outcome{opened: true, events: 1, revision: "7"}, next{Op: OpWatch, From: "7"}},
-		{"watch: a routine end after a long quiet life resumes at once", Auto, watching, outcome{opened: true, lasted: time.Minute}, next{Op: OpWatch, From: "5"}},
+		{"watch: a routine end after a long quiet life resumes at once", Auto, watching, outcome{opened: true, lasted: time.Minute, asked: time.Minute}, next{Op: OpWatch, From: "5"}},
+		{"watch: after an early end the server may be restored", Auto, watching, outcome{opened: true, frames: 1, lasted: time.Minute, asked: 5 * time.Minute}, next{Op: OpProbe, From: "5"}},
+		{"watch: after a late one, too", Auto, watching, outcome{opened: true, frames: 1, lasted: 2 * time.Minute, asked: time.Minute}, next{Op: OpProbe, From: "5"}},
+		{"watch: but not twice within 30 seconds", Auto, watching, outcome{opened: true, frames: 1, lasted: 20 * time.Second, asked: time.Minute}, next{Op: OpWatch, From: "5"}},
+		{"watch: and less often where watches are cut", Auto, with(watching, func(s *state) { s.proofs = 2 }), outcome{opened: true, frames: 1, lasted: 110 * time.Second, asked: 5 * time.Minute}, next{Op: OpWatch, From: "5"}},
+		{"watch: but after Idle", Auto, with(watching, func(s *state) { s.proofs, s.unproven = 9, 2*time.Minute }), outcome{opened: true, frames: 1, lasted: time.Minute, asked: 5 * time.Minute}, next{Op: OpProbe, From: "5"}},
+		{"watch: between probes without an answer", Auto, with(watching, func(s *state) { s.unsure = 3 }), outcome{opened: true, lasted: 30 * time.Second, asked: 30 * time.Second}, next{Op: OpProbe, From: "5"}},
 		{"watch: a routine end after events is paused for once there were many", Auto, with(watching, func(s *state) { s.debt = maxDebt }), outcome{opened: true, events: 1, revision: "7"}, next{Op: OpWatch, From: "7", Wait: 800 * ms, Unusable: true}},
 		{"watch: 410 after events is paused for once there were many", Paged, with(watching, func(s *state) { s.debt = maxDebt }), outcome{err: gone, opened: true, events: 1, revision: "7"}, next{Op: OpList, Wait: 800 * ms, Relist: true, First: true}},
 		{"watch: an event that is not new is no progress", Auto, watching, outcome{opened: true, events: 1, revision: "5"}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
@@ -191,6 +198,8 @@ func TestMachine(t *testing.T) {
 		{"probe: refused: resume", Auto, probing, outcome{err: internal}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
 		{"probe: an answer that cannot be read: resume", Auto, probing, outcome{err: &codec.SyntaxError{}}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
 		{"probe: after an outage watches are not taken for mute", Auto, with(probing, func(s *state) { s.silence, s.quiet, s.wait, s.mute = time.Hour, 0, time.Hour, 2 }), outcome{meta: codec.ListMeta{ResourceVersion: "9"}}, next{Op: OpWatch, From: "5"}},
+		{"probe: without an answer for the fifth time: a watch", Auto, with(probing, func(s *state) { s.unsure = 4 }), outcome{err: errCut}, next{Op: OpWatch, From: "5", Wait: 800 * ms}},
+		{"probe: without a connection: again", Auto, with(probing, func(s *state) { s.unsure = 4 }), outcome{err: &net.OpError{Op: "dial", Err: errCut}}, next{Op: OpProbe, From: "5", Wait: 800 * ms}},
 		{"probe: not reached: again", Auto, probing, outcome{err: errCut}, next{Op: OpProbe, From: "5", Wait: 800 * ms}},
 	}
 	for _, tt := range tests {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
@@ -182,6 +183,43 @@ func TestWatcherOfAServerThatWasRestoredWhileItWasDown(t *testing.T) {
 
 // TestWatcherOfAServerThatWasRestored notices that though watches are empty and end as asked: on
 // a server without bookmarks that is busy elsewhere, and where watches are shorter than Idle.
+// TestWatcherThatWasStoppedWhileTheServerWasRestored finds a server that answers, and passes
+// the revision of the watcher a little later.
+func TestWatcherThatWasStoppedWhileTheServerWasRestored(t *testing.T) {
+	for _, timeout := range []time.Duration{0, time.Minute} {
+		t.Run(fmt.Sprint(timeout), func(t *testing.T) {
+			play(t, watch.Options{Timeout: timeout}, func(t *testing.T, s *story) {
+				s.start()
+				past := s.srv.Revision()
+				s.churn("lost")
+				s.pass(time.Minute)
+				s.srv.RestoreTo(past) // which ends the watches
+				s.pass(2 * time.Second)
+				for i := range 20 {
+					s.churn(fmt.Sprint(i))
+				}
+				s.pass(time.Minute)
+				s.equal()
+			})
+		})
+	}
+}
+
+// TestWatcherWhoseProbesFail has events, late, of a server that fails lists but not watches.
+func TestWatcherWhoseProbesFail(t *testing.T) {
+	play(t, watch.Options{}, func(t *testing.T, s *story) {
+		s.start()
+		s.srv.On(apitest.Match{Verb: "list"}, faults.Reset())
+		s.srv.Down(apitest.Refusing, 20*time.Second)
+		for i := range 20 {
+			s.pass(2 * time.Minute)
+			s.churn(fmt.Sprint(i))
+		}
+		s.pass(2 * time.Minute)
+		s.equal()
+	})
+}
+
 func TestWatcherOfAServerThatWasRestored(t *testing.T) {
 	for name, o := range map[string]watch.Options{
 		"defaults":       {},

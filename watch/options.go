@@ -44,14 +44,21 @@ type Options struct {
 	// clients do not reconnect at the same time. Default 5 minutes.
 	Timeout time.Duration
 
-	// Idle is the longest silence on a watch; a server sends bookmarks about every
-	// minute. After this time the connection is closed and the server's revision is
-	// checked, as it is when a server could not be reached: if it is lower, the server was
-	// restored to an earlier state. If it is higher, a proxy may hold responses back until their
-	// end: the server is then asked to end watches within half of Idle, and later within an
-	// eighth, until something arrives on a watch before its end. If nothing arrives on those
-	// either, the collection is listed after Idle, and again after up to three times Idle.
-	// Default 3 minutes.
+	// Idle is the longest silence on a watch; a server sends bookmarks about every minute.
+	// After this time the connection is closed and the server's revision is checked by a list
+	// of one object. Default 3 minutes.
+	//
+	// If that revision is lower than the watcher's, the server was restored to an earlier
+	// state, and the collection is listed again. The revision is also checked when a server
+	// could not be reached, and when a watch did not end at the time that was asked for, which
+	// causes a check at most each 30 seconds, and at most each Idle where it happens repeatedly,
+	// behind a proxy for example. If the check fails, the watch continues: at once after an
+	// error response, and after the fifth time without a response.
+	//
+	// If the revision is higher and watches deliver nothing, a proxy may hold responses back
+	// until their end. The server is then asked to end watches within half of Idle, and later
+	// within an eighth, until something arrives on a watch before its end. If nothing arrives on
+	// those either, the collection is listed after Idle, and again after up to three times Idle.
 	Idle time.Duration
 
 	// MarkerTimeout is how long to wait for the bookmark that ends the initial objects of a
