@@ -9,6 +9,8 @@ import (
 	"testing"
 )
 
+func sameObject(a, b json.RawMessage) bool { return digestOf(a) == digestOf(b) }
+
 // TestSameObjectComparesNumbersByValue, however large they are and however they are written.
 func TestSameObjectComparesNumbersByValue(t *testing.T) {
 	zeros := strings.Repeat("0", 100_000)

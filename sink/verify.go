@@ -1,13 +1,12 @@
 package sink
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
+	"crypto/sha256"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/listwatch/listwatch/codec"
@@ -67,15 +66,15 @@ func Verify(ctx context.Context, o Options, from Reader, wait time.Duration) (Ve
 			return v, fmt.Errorf("read the table of %s: %w", o.Scope, err)
 		}
 		key := kube.Key{Namespace: row.Namespace, Name: row.Name}
-		listed, ok := want[key]
+		l, ok := want[key]
 		delete(want, key)
-		if ok && (row.Quarantined != "" || listed.Quarantined != "") {
+		if ok && (row.Quarantined != "" || l.quarantined) {
 			v.Quarantined++
 		}
 		if row.Revision.Newer(v.Revision) { // it was changed since, or a Runner did not write it
-			newer = append(newer, Difference{key, "a revision that the position of the table has not reached", row.Revision, listed.Revision})
-		} else if problem := differs(row, listed, ok, o.Scope.Mode); problem != "" {
-			v.Differences = append(v.Differences, Difference{key, problem, row.Revision, listed.Revision})
+			newer = append(newer, Difference{key, "a revision that the position of the table has not reached", row.Revision, l.revision})
+		} else if problem := differs(row, l, ok, o.Scope.Mode); problem != "" {
+			v.Differences = append(v.Differences, Difference{key, problem, row.Revision, l.revision})
 		}
 	}
 	newest, live, err := newestOf(ctx, from, o.Scope)
@@ -90,15 +89,15 @@ func Verify(ctx context.Context, o Options, from Reader, wait time.Duration) (Ve
 			v.Differences = append(v.Differences, d)
 		}
 	}
-	for key, listed := range want {
-		exists := listed.Quarantined != "" && listed.UID != "" // the server may have it under another name
-		if listed.Quarantined != "" {
+	for key, l := range want {
+		exists := l.quarantined && l.uid != "" // the server may have it under another name
+		if l.quarantined {
 			v.Quarantined++
-		} else if exists, err = s.get(ctx, key, listed.UID); err != nil {
+		} else if exists, err = s.get(ctx, key, l.uid); err != nil {
 			return v, err
 		}
 		if exists {
-			v.Differences = append(v.Differences, Difference{key, "missing in the table", "", listed.Revision})
+			v.Differences = append(v.Differences, Difference{key, "missing in the table", "", l.revision})
 		}
 	}
 	slices.SortFunc(v.Differences, func(a, b Difference) int { return a.Key.Compare(b.Key) })
@@ -107,7 +106,7 @@ func Verify(ctx context.Context, o Options, from Reader, wait time.Duration) (Ve
 
 // upToDate lists the collection as of the position at least: after limit, it says in Ahead that
 // the server does not reach it. A replica that lags reaches it.
-func (s *session) upToDate(ctx context.Context, from Reader, limit time.Time) (want map[kube.Key]Row, v Verification, err error) {
+func (s *session) upToDate(ctx context.Context, from Reader, limit time.Time) (want map[kube.Key]listed, v Verification, err error) {
 	for {
 		position, _, err := newestOf(ctx, from, s.o.Scope)
 		if err != nil {
@@ -130,7 +129,7 @@ func (s *session) upToDate(ctx context.Context, from Reader, limit time.Time) (w
 }
 
 // same reports whether the table is that of the list already, whatever its position is.
-func (s *session) same(ctx context.Context, from Reader, want map[kube.Key]Row, v *Verification) (same bool, err error) {
+func (s *session) same(ctx context.Context, from Reader, want map[kube.Key]listed, v *Verification) (same bool, err error) {
 	var loading bool
 	if v.Position, loading, err = reach(ctx, from, s.o.Scope, "", 0); err != nil || loading {
 		return false, err
@@ -141,11 +140,11 @@ func (s *session) same(ctx context.Context, from Reader, want map[kube.Key]Row, 
 			return false, fmt.Errorf("read the table of %s: %w", s.o.Scope, err)
 		}
 		key := kube.Key{Namespace: row.Namespace, Name: row.Name}
-		listed, ok := want[key]
-		if !ok || met[key] || listed.UID == "" || differs(row, listed, ok, s.o.Scope.Mode) != "" {
+		l, ok := want[key]
+		if !ok || met[key] || l.uid == "" || differs(row, l, ok, s.o.Scope.Mode) != "" {
 			return false, nil
 		}
-		if met[key] = true; row.Quarantined != "" || listed.Quarantined != "" {
+		if met[key] = true; row.Quarantined != "" || l.quarantined {
 			quarantined++
 		}
 	}
@@ -156,10 +155,10 @@ func (s *session) same(ctx context.Context, from Reader, want map[kube.Key]Row, 
 	return true, nil
 }
 
-// listing returns the rows that the table should have, and the revision of the list. An object
-// that cannot be read has the same identity as in the Runner's records.
-func (s *session) listing(ctx context.Context) (map[kube.Key]Row, kube.Revision, error) {
-	want := map[kube.Key]Row{}
+// listing returns what the table should have, and the revision of the list. An object that cannot
+// be read has the same identity as in the Runner's records.
+func (s *session) listing(ctx context.Context) (map[kube.Key]listed, kube.Revision, error) {
+	want := map[kube.Key]listed{}
 	lister := list.New(s.col, list.Options{})
 	for object, err := range lister.All(ctx) {
 		ev := event{Event: watch.Event[codec.Raw]{Type: watch.Added, Object: object}, err: err}
@@ -176,7 +175,8 @@ func (s *session) listing(ctx context.Context) (map[kube.Key]Row, kube.Revision,
 			ev.err, ev.UID = cmpError(ev.err, errUnidentified), ""
 		}
 		if rec, selected := s.record(ev); selected {
-			want[ev.Key] = RowOf(&rec)
+			key := kube.Key{Namespace: strings.Clone(ev.Key.Namespace), Name: strings.Clone(ev.Key.Name)}
+			want[key] = listedOf(RowOf(&rec))
 		}
 	}
 	return want, lister.Revision(), nil
@@ -239,56 +239,41 @@ func (s Scope) sameTable(o Scope) bool {
 	return s.Cluster == o.Cluster && s.Resource.Group == o.Resource.Group && s.Resource.Plural == o.Resource.Plural
 }
 
+// listed is what Verify keeps of an object in the list, whose JSON is too much for the memory.
+type listed struct {
+	uid                  string
+	revision             kube.Revision
+	trimmed, quarantined bool
+	labels               digest
+	text, object         digest // of the JSON as it is, and as a value
+}
+
+func listedOf(row Row) listed {
+	return listed{
+		uid: strings.Clone(row.UID), revision: kube.Revision(strings.Clone(string(row.Revision))),
+		trimmed: row.Trimmed, quarantined: row.Quarantined != "",
+		labels: digestOfLabels(row.Labels), text: sha256.Sum256(row.Object), object: digestOf(row.Object),
+	}
+}
+
 // differs returns how a row of the table, which is not newer than the list, differs from it; "" =
 // it does not. A Runner does not store an object that has no UID in the list.
-func differs(row, listed Row, ok bool, mode Mode) string {
+func differs(row Row, l listed, ok bool, mode Mode) string {
 	switch {
-	case ok && listed.UID == "":
+	case ok && l.uid == "":
 		return ""
 	case !ok:
 		return "not in the cluster"
-	case row.UID != listed.UID:
+	case row.UID != l.uid:
 		return "another UID in the cluster"
-	case row.Revision != listed.Revision:
+	case row.Revision != l.revision:
 		return "another revision in the cluster"
-	case row.Quarantined != "" || listed.Quarantined != "" || row.Trimmed || listed.Trimmed || mode == ModeHistory:
+	case row.Quarantined != "" || l.quarantined || row.Trimmed || l.trimmed || mode == ModeHistory:
 		return ""
-	case !maps.Equal(row.Labels, listed.Labels):
+	case digestOfLabels(row.Labels) != l.labels:
 		return "other labels in the cluster, of the same revision"
-	case !sameObject(row.Object, listed.Object):
+	case sha256.Sum256(row.Object) != l.text && digestOf(row.Object) != l.object:
 		return "another object in the cluster, of the same revision"
 	}
 	return ""
-}
-
-// sameObject compares two JSON values, whose form may differ: a database may write numbers in
-// another one.
-func sameObject(a, b json.RawMessage) bool {
-	if bytes.Equal(a, b) {
-		return true
-	}
-	var values [2]any
-	for i, text := range [2]json.RawMessage{a, b} {
-		dec := json.NewDecoder(bytes.NewReader(text))
-		dec.UseNumber()
-		if dec.Decode(&values[i]) != nil {
-			return false
-		}
-	}
-	return sameValue(values[0], values[1])
-}
-
-func sameValue(a, b any) bool {
-	switch a := a.(type) {
-	case map[string]any:
-		b, ok := b.(map[string]any)
-		return ok && maps.EqualFunc(a, b, sameValue)
-	case []any:
-		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, sameValue)
-	case json.Number:
-		b, ok := b.(json.Number)
-		return ok && (a == b || decimalOf(a) == decimalOf(b))
-	}
-	return a == b
 }
