@@ -181,6 +181,53 @@ func TestAStreamThatIsNotFitIsRefused(t *testing.T) {
 	}
 }
 
+// TestOpenWarnsOfOtherLimits: the stream belongs to whoever administers it. The server takes the
+// command in the warning.
+func TestOpenWarnsOfOtherLimits(t *testing.T) {
+	js := connect(t, start(t, t.TempDir()))
+	warned := func(retention time.Duration) string {
+		t.Helper()
+		var log strings.Builder
+		_, err := jetstream.Open(t.Context(), js, jetstream.Options{Retention: retention, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, text, _ := strings.Cut(log.String(), " ") // after the time
+		return text
+	}
+	edit := func(change func(*natsjs.StreamConfig)) {
+		t.Helper()
+		stream, err := js.Stream(t.Context(), "listwatch")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := stream.CachedInfo().Config
+		change(&c)
+		if _, err := js.UpdateStream(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const text = `level=WARN msg="sink: the stream keeps its own limits, and not the retention that is asked for" stream=listwatch `
+	got := []string{warned(720 * time.Hour), warned(720 * time.Hour), warned(2 * time.Second)}
+	edit(func(c *natsjs.StreamConfig) { c.MaxAge, c.Duplicates = 2*time.Second, 2*time.Second })
+	got = append(got, warned(2*time.Second), warned(-1))
+	edit(func(c *natsjs.StreamConfig) { c.MaxAge, c.MaxMsgs, c.MaxBytes, c.MaxMsgsPerSubject = 0, 1000, 1<<20, 5 })
+	got = append(got, warned(-1))
+	edit(func(c *natsjs.StreamConfig) { c.Discard, c.MaxMsgsPerSubject = natsjs.DiscardNew, -1 })
+	got = append(got, warned(-1))
+	want := []string{
+		"", "",
+		text + `has="max-age=720h0m0s" asked="max-age=2s" change="nats stream edit listwatch --max-age=2s --dupe-window=2s"` + "\n",
+		"",
+		text + `has="max-age=2s" asked="max-age=0s" change="nats stream edit listwatch --max-age=0s"` + "\n",
+		text + `has="max-msgs=1000 max-bytes=1048576 max-msgs-per-subject=5" asked="max-msgs=-1 max-bytes=-1 max-msgs-per-subject=-1" change="nats stream edit listwatch --max-msgs=-1 --max-bytes=-1 --max-msgs-per-subject=-1"` + "\n",
+		"",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+}
+
 func TestAnObjectAboveThePayloadLimitIsTrimmed(t *testing.T) {
 	world := sinktest.NewWorld(apitest.NewWith(t, apitest.Options{InMemory: true}))
 	s := open(t, start(t, t.TempDir()))

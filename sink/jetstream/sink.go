@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,8 +25,11 @@ type Options struct {
 	Replicas int
 
 	// Retention is how long records of the history are kept, in whole seconds; GAP
-	// records and positions are kept for ever. Default 30 days; negative is for ever.
+	// records and positions are kept for ever. Default 30 days; negative is for ever. A
+	// stream that exists keeps its own limits: Open warns where they differ.
 	Retention time.Duration
+
+	Logger *slog.Logger // gets the warning of other limits; default: slog.Default
 }
 
 // Sink is a stream and a bucket. Its methods may be called from any goroutine.
@@ -50,7 +55,7 @@ var (
 	_ sink.Reader = (*Sink)(nil)
 )
 
-// Open makes the stream and the bucket, or takes those that exist. The error is
+// Open makes the stream and the bucket, or takes those that exist as they are. The error is
 // sink.ErrRefused where they are not fit, or the server is older than 2.12. ctx bounds
 // Open only. The connection stays the caller's.
 func Open(ctx context.Context, js jetstream.JetStream, o Options) (*Sink, error) {
@@ -67,6 +72,9 @@ func Open(ctx context.Context, js jetstream.JetStream, o Options) (*Sink, error)
 		o.Retention = 30 * 24 * time.Hour
 	}
 	o.Retention = max(0, o.Retention.Truncate(time.Second))
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
 	stream, err := ensure(ctx, js, history(o))
 	if err != nil {
 		return nil, fmt.Errorf("open the stream %s: %w", o.Stream, err)
@@ -81,7 +89,36 @@ func Open(ctx context.Context, js jetstream.JetStream, o Options) (*Sink, error)
 	if c := table.CachedInfo().Config; !sources(c, o.Stream) || c.MaxMsgsPerSubject != 1 {
 		return nil, fmt.Errorf("the bucket %s is not made of the stream %s: name another by Options.Bucket: %w", o.Bucket, o.Stream, sink.ErrRefused)
 	}
+	warn(o, stream.CachedInfo().Config)
 	return &Sink{nc: js.Conn(), js: js, o: o, stream: stream, owned: map[string]possession{}}, nil
+}
+
+// warn logs the limits of a stream that remove records earlier or later than o says. They
+// belong to whoever administers it.
+func warn(o Options, c jetstream.StreamConfig) {
+	var has, asked []string
+	limit := func(name string, is, want any) {
+		if is != want {
+			has, asked = append(has, fmt.Sprint(name, "=", is)), append(asked, fmt.Sprint(name, "=", want))
+		}
+	}
+	limit("max-age", c.MaxAge, o.Retention)
+	if c.Discard == jetstream.DiscardOld {
+		limit("max-msgs", c.MaxMsgs, int64(-1))
+		limit("max-bytes", c.MaxBytes, int64(-1))
+	}
+	if !c.DiscardNewPerSubject {
+		limit("max-msgs-per-subject", c.MaxMsgsPerSubject, int64(-1))
+	}
+	if has == nil {
+		return
+	}
+	change := "nats stream edit " + o.Stream + " --" + strings.Join(asked, " --")
+	if o.Retention > 0 && c.Duplicates > o.Retention { // which the server refuses
+		change += " --dupe-window=" + o.Retention.String()
+	}
+	o.Logger.Warn("sink: the stream keeps its own limits, and not the retention that is asked for", "stream", o.Stream,
+		"has", strings.Join(has, " "), "asked", strings.Join(asked, " "), "change", change)
 }
 
 // ensure returns the stream of this name as it is, or makes it.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"net"
 	"strings"
 	"sync"
@@ -99,6 +100,42 @@ func TestCompactionAndRetention(t *testing.T) {
 	gaps, err := s.Gaps(t.Context(), "c", kube.ConfigMaps)
 	if diff := cmp.Diff([]sink.Record{gap}, gaps); err != nil || diff != "" {
 		t.Errorf("gaps, error %v (-want +got):\n%s", err, diff)
+	}
+}
+
+// TestOpenWarnsOfOtherLimits: the topics belong to whoever administers the broker.
+func TestOpenWarnsOfOtherLimits(t *testing.T) {
+	b, prefix := brokers(t), prefix()
+	warned := func(retention time.Duration) string {
+		t.Helper()
+		var log strings.Builder
+		open(t, kafka.Options{Prefix: prefix, Retention: retention, Logger: slog.New(slog.NewTextHandler(&log, nil))}, b)
+		_, text, _ := strings.Cut(log.String(), " ") // after the time
+		return strings.ReplaceAll(text, prefix, "PREFIX")
+	}
+	got := []string{warned(720 * time.Hour), warned(720 * time.Hour), warned(time.Hour)}
+	client, err := kgo.NewClient(kgo.SeedBrokers(b...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin := kadm.NewClient(client)
+	defer admin.Close()
+	forever, size := "-1", "1000000"
+	if _, err := admin.AlterTopicConfigs(t.Context(), []kadm.AlterConfig{{Name: "retention.ms", Value: &forever}, {Name: "retention.bytes", Value: &size}}, prefix+".history"); err != nil {
+		t.Fatal(err)
+	}
+	got = append(got, warned(-1))
+	const (
+		text    = `level=WARN msg="sink: the topic keeps its own limits, and not the retention that is asked for" topic=PREFIX.history `
+		command = `change="kafka-configs.sh --bootstrap-server HOST:PORT --alter --entity-type topics --entity-name PREFIX.history --add-config `
+	)
+	want := []string{
+		"", "",
+		text + `has="retention.ms=2592000000" asked="retention.ms=3600000" ` + command + `retention.ms=3600000"` + "\n",
+		text + `has="retention.bytes=1000000" asked="retention.bytes=-1" ` + command + `retention.bytes=-1"` + "\n",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,12 +30,15 @@ type Options struct {
 	Replicas int
 
 	// Retention is how long records of the history are kept; GAP records are kept for
-	// ever, in the positions. Default 30 days; negative is for ever.
+	// ever, in the positions. Default 30 days; negative is for ever. A topic that exists
+	// keeps its own limits: Open warns where they differ.
 	Retention time.Duration
 
 	// MaxMessage is the largest message in bytes, at most max.message.bytes of the broker
 	// and its topics. Default 1,000,000.
 	MaxMessage int
+
+	Logger *slog.Logger // gets the warning of other limits; default: slog.Default
 }
 
 // Sink is a set of topics. Its methods may be called from any goroutine.
@@ -61,9 +66,9 @@ var (
 	_ sink.Reader = (*Sink)(nil)
 )
 
-// Open makes the topics that do not exist. base are the options of all clients that the
-// Sink makes: brokers, TLS, SASL. A topic that is not compacted as it should is an
-// sink.ErrRefused. ctx bounds Open only.
+// Open makes the topics that do not exist, and takes the others as they are. base are the options
+// of all clients that the Sink makes: brokers, TLS, SASL. A topic that is not compacted as it
+// should is an sink.ErrRefused. ctx bounds Open only.
 func Open(ctx context.Context, o Options, base ...kgo.Opt) (*Sink, error) {
 	if o.Prefix == "" {
 		o.Prefix = "listwatch"
@@ -79,6 +84,9 @@ func Open(ctx context.Context, o Options, base ...kgo.Opt) (*Sink, error) {
 	}
 	if o.MaxMessage <= 0 {
 		o.MaxMessage = 1_000_000
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
 	}
 	// Close of a client would push its metrics to a broker that may be gone: a takeover waits
 	// for that.
@@ -138,7 +146,11 @@ func (s *Sink) ensure(ctx context.Context) error {
 		if err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
 			return fmt.Errorf("make the topic %s: %w", t.name, err)
 		}
-		if err := s.fits(ctx, t.name, *t.config["cleanup.policy"]); err != nil {
+		want := map[string]string{"cleanup.policy": *t.config["cleanup.policy"]}
+		if t.name == s.history {
+			want["retention.ms"], want["retention.bytes"] = *retention, "-1"
+		}
+		if err := s.fits(ctx, t.name, want); err != nil {
 			return err
 		}
 	}
@@ -150,21 +162,33 @@ func (s *Sink) ensure(ctx context.Context) error {
 	return nil
 }
 
-// fits refuses a topic that exists with another policy.
-func (s *Sink) fits(ctx context.Context, topic, policy string) error {
+// fits refuses a topic that exists with another policy, and warns of limits that remove records
+// earlier or later than asked. They belong to whoever administers the broker.
+func (s *Sink) fits(ctx context.Context, topic string, want map[string]string) error {
 	all, err := s.admin.DescribeTopicConfigs(ctx, topic)
 	if err != nil {
 		return fmt.Errorf("read the configuration of the topic %s: %w", topic, err)
 	}
+	var has, asked []string
 	for _, resource := range all {
 		if resource.Err != nil {
 			return fmt.Errorf("read the configuration of the topic %s: %w", topic, resource.Err)
 		}
 		for _, c := range resource.Configs {
-			if c.Key == "cleanup.policy" && c.MaybeValue() != policy {
-				return fmt.Errorf("the topic %s has cleanup.policy=%s, and needs %s: %w", topic, c.MaybeValue(), policy, sink.ErrRefused)
+			is, need := c.MaybeValue(), want[c.Key]
+			if need == "" || is == need {
+				continue
 			}
+			if c.Key == "cleanup.policy" {
+				return fmt.Errorf("the topic %s has cleanup.policy=%s, and needs %s: %w", topic, is, need, sink.ErrRefused)
+			}
+			has, asked = append(has, c.Key+"="+is), append(asked, c.Key+"="+need)
 		}
+	}
+	if has != nil {
+		s.o.Logger.Warn("sink: the topic keeps its own limits, and not the retention that is asked for", "topic", topic,
+			"has", strings.Join(has, ","), "asked", strings.Join(asked, ","),
+			"change", "kafka-configs.sh --bootstrap-server HOST:PORT --alter --entity-type topics --entity-name "+topic+" --add-config "+strings.Join(asked, ","))
 	}
 	return nil
 }

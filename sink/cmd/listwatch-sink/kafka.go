@@ -37,7 +37,7 @@ func (p *program) openKafka(ctx context.Context, u *url.URL, exists bool) (datab
 	if u.User != nil && p.to != "" {
 		return nil, usage("--to has a user, and maybe a password, which every process of this machine can read: use --to-file or LISTWATCH_SINK_TO")
 	}
-	o := kafka.Options{Prefix: strings.Trim(u.Path, "/"), Retention: p.history}
+	o := kafka.Options{Prefix: strings.Trim(u.Path, "/"), Retention: p.history, Logger: p.sinkLog(exists)}
 	if p.history <= 0 {
 		o.Retention = -1
 	}

@@ -46,6 +46,7 @@ func (p *program) openNATS(ctx context.Context, u *url.URL, exists bool) (_ data
 	if err != nil {
 		return nil, err
 	}
+	o.Logger = p.sinkLog(exists)
 	if u.User != nil && p.to != "" {
 		return nil, usage("--to has a token or a password, which every process of this machine can read: use --to-file or LISTWATCH_SINK_TO")
 	}

@@ -41,6 +41,32 @@ func TestProgramMovesIntoNATS(t *testing.T) {
 	}
 }
 
+// TestHistoryOfAStreamThatExists: only what would write with --history warns of other limits.
+func TestHistoryOfAStreamThatExists(t *testing.T) {
+	srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv.Start()
+	t.Cleanup(func() { stopNATS(srv) })
+	s := newStage(t)
+	s.args = append(s.args[:2:2], "--to", srv.ClientURL())
+	for _, run := range []struct {
+		args   []string
+		warned bool
+	}{
+		{[]string{"init", "--history", "48h"}, false},
+		{[]string{"init", "--history", "48h"}, false},
+		{[]string{"status"}, false},
+		{[]string{"init"}, true},
+	} {
+		code, _, errs := s.run(run.args...)
+		if warned := strings.Contains(errs, "nats stream edit listwatch --max-age=720h0m0s"); code != exitOK || warned != run.warned {
+			t.Errorf("%s: exit code %d; want a warning: %v\n%s", run.args, code, run.warned, errs)
+		}
+	}
+}
+
 func TestNATSURLsThatAreRefused(t *testing.T) {
 	s := newStage(t)
 	kubeconfig := s.args[:2]
