@@ -130,7 +130,7 @@ func (p *program) flagSet(out io.Writer) *pflag.FlagSet {
 	f.IntVar(&p.replicas.shards, "shards", 1, "divide each resource into this number of shards; fixed when the table is made, unless by reshard")
 	f.IntVar(&p.replicas.shard, "shard", -1, "move only this shard, counted from 0 (default: all)")
 	f.StringVar(&p.listen, "listen", "", "serve /metrics, /readyz and /livez at this address, such as :8080")
-	f.DurationVar(&p.history, "history", 30*24*time.Hour, "remove records of the history that are older, at the start and then every hour; 0 keeps all; a stream of NATS or a topic of Kafka that exists keeps its own limits, with a warning")
+	f.DurationVar(&p.history, "history", 30*24*time.Hour, "remove records of the history that are older, at the start and then every hour (PostgreSQL: whole days; file: whole segments; a NATS stream or a Kafka topic that exists keeps its own limits, with a warning); 0 keeps all")
 	f.DurationVar(&p.wait, "wait", 75*time.Second, "verify: wait this long for a table that differs to reach the cluster, type by type")
 	return f
 }
