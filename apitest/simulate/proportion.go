@@ -40,7 +40,8 @@ func isScaled(sets []*replicaSet, want int) bool {
 }
 
 // rescale applies a change of the number of desired pods, and does not continue a rollout.
-// now is the set of the current template, of which that many pods are available.
+// now is the set of the current template, of which that many pods are available; nil if a
+// paused Deployment has none yet.
 func (c *Cluster) rescale(d *deployment, sets []*replicaSet, now *replicaSet, available int) {
 	want := orOne(d.Spec.Replicas)
 	active := slices.DeleteFunc(slices.Clone(sets), func(s *replicaSet) bool { return s.replicas() == 0 })
@@ -54,7 +55,7 @@ func (c *Cluster) rescale(d *deployment, sets []*replicaSet, now *replicaSet, av
 		c.scale(d, latest, want)
 	case len(active) == 1:
 		c.resize(d, active[0], want)
-	case orZero(now) == want && available == want && !isScaled([]*replicaSet{now}, want):
+	case now != nil && now.replicas() == want && available == want && !isScaled([]*replicaSet{now}, want):
 		for _, s := range active {
 			if s != now {
 				c.scale(d, s, 0)
