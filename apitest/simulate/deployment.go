@@ -125,7 +125,7 @@ func (d *deployment) wants() (replicas, surge, unavailable int) {
 	surge = part(ru.MaxSurge, replicas, true)
 	unavailable = min(part(ru.MaxUnavailable, replicas, false), replicas)
 	if d.Spec.Strategy.Type == "Recreate" {
-		return replicas, 0, replicas
+		return replicas, 0, 0
 	}
 	if surge == 0 && unavailable == 0 {
 		unavailable = min(1, replicas)

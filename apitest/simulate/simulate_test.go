@@ -252,6 +252,21 @@ func TestRollingUpdateKeepsItsBounds(t *testing.T) {
 	}
 }
 
+// TestRecreatedDeploymentIsAvailableWithAllPods: a strategy without bounds permits no
+// unavailable pod.
+func TestRecreatedDeploymentIsAvailableWithAllPods(t *testing.T) {
+	play(t, simulate.Options{Nodes: -1}, func(w *world) {
+		w.create(kube.Deployments, workload("web", "web:1", `,"replicas":3,"strategy":{"type":"Recreate"}`))
+		<-time.After(10 * time.Second)
+		equal(t, "without nodes", w.status(kube.Deployments, "web")["conditions"],
+			[]any{"Available=False MinimumReplicasUnavailable", "Progressing=True ReplicaSetUpdated"})
+		w.create(kube.Nodes, `{"metadata":{"name":"n"}}`)
+		<-time.After(20 * time.Second)
+		equal(t, "with a node", w.status(kube.Deployments, "web")["conditions"],
+			[]any{"Available=True MinimumReplicasAvailable", "Progressing=True NewReplicaSetAvailable"})
+	})
+}
+
 func TestDeploymentScalesAndGoes(t *testing.T) {
 	play(t, simulate.Options{}, func(w *world) {
 		w.srv.Put(kube.Deployments, workload("web", "web:1", `,"replicas":2`))
