@@ -24,7 +24,8 @@ type statefulSet struct {
 		UpdateStrategy struct {
 			Type          string `json:"type"`
 			RollingUpdate struct {
-				Partition int `json:"partition"`
+				Partition      int              `json:"partition"`
+				MaxUnavailable *json.RawMessage `json:"maxUnavailable"`
 			} `json:"rollingUpdate"`
 		} `json:"updateStrategy"`
 	} `json:"spec"`
@@ -60,6 +61,18 @@ func (c *Cluster) sawStatefulSet(old, s *statefulSet) {
 	c.saw(kube.StatefulSets, old.base(), s.base())
 }
 
+// parallel reports whether no pod waits for others.
+func (s *statefulSet) parallel() bool { return s.Spec.PodManagement == "Parallel" }
+
+// maxUnavailable returns how many of want pods an update may make unavailable.
+func (s *statefulSet) maxUnavailable(want int) int {
+	most := s.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable
+	if most == nil {
+		return 1
+	}
+	return max(1, part(*most, want, false))
+}
+
 // syncStatefulSet does the next step in order: one pod at a time, unless pods are
 // managed in parallel.
 func (c *Cluster) syncStatefulSet(ctx context.Context, s *statefulSet) {
@@ -85,14 +98,16 @@ func (c *Cluster) syncStatefulSet(ctx context.Context, s *statefulSet) {
 		}
 	}
 	if !c.order(s, byOrdinal, start, want, current, update) {
-		c.shrinkStateful(s, byOrdinal, beyond, start, want, update)
+		c.shrinkStateful(s, beyond)
+		if s.parallel() || len(beyond) == 0 {
+			c.renewStateful(s, byOrdinal, start, want, update)
+		}
 	}
 	c.reportStateful(ctx, s, pods, want, current, update, me)
 }
 
-// order creates missing pods, and reports whether it waits for one.
+// order creates missing pods, and reports whether the others wait for one.
 func (c *Cluster) order(s *statefulSet, byOrdinal map[int]*pod, start, want int, current, update string) (busy bool) {
-	parallel := s.Spec.PodManagement == "Parallel"
 	made := 0
 	for n := start; n < start+want; n++ {
 		p := byOrdinal[n]
@@ -111,53 +126,70 @@ func (c *Cluster) order(s *statefulSet, byOrdinal map[int]*pod, start, want int,
 			}
 			made++
 		}
-		settled := false
-		if p != nil {
-			at, ready := p.availableAt(s.Spec.MinReadySeconds)
-			if settled = ready && !at.After(c.now); ready && !settled {
-				c.later(at, task{kube.StatefulSets.Plural, s.key()})
-			}
-		}
-		if !settled {
-			busy = true
-			if !parallel {
-				return true
-			}
+		if !c.available(s, p) && !s.parallel() {
+			return true
 		}
 	}
 	if made == burst {
 		c.later(c.now, task{kube.StatefulSets.Plural, s.key()})
 	}
-	return busy
+	return false
 }
 
-// shrinkStateful stops the last excess pod, or else the last one of an old template.
-func (c *Cluster) shrinkStateful(s *statefulSet, byOrdinal map[int]*pod, beyond []*pod, start, want int, update string) {
-	parallel := s.Spec.PodManagement == "Parallel"
+// available reports whether p, which may be nil, is available, and schedules s for when it is.
+func (c *Cluster) available(s *statefulSet, p *pod) bool {
+	if p == nil {
+		return false
+	}
+	at, ready := p.availableAt(s.Spec.MinReadySeconds)
+	if ready && at.After(c.now) {
+		c.later(at, task{kube.StatefulSets.Plural, s.key()})
+		return false
+	}
+	return ready
+}
+
+// shrinkStateful stops the last excess pod; in parallel, all of them.
+func (c *Cluster) shrinkStateful(s *statefulSet, beyond []*pod) {
 	slices.SortFunc(beyond, func(a, b *pod) int { return ordinal(b) - ordinal(a) })
 	for _, p := range beyond {
 		if !p.leaving() {
-			c.stop(p)
-			c.record(kube.StatefulSets, &s.object, "statefulset-controller", "SuccessfulDelete", "delete Pod %s in StatefulSet %s successful", p.Metadata.Name, s.Metadata.Name)
+			c.stopStateful(s, p)
 		}
-		if !parallel {
+		if !s.parallel() {
 			return
 		}
 	}
-	if s.Spec.UpdateStrategy.Type == "OnDelete" || len(beyond) > 0 {
+}
+
+// renewStateful stops pods of an old template, the last ones first, as long as no more pods
+// than permitted are unavailable. In parallel, those that are unavailable anyway do not wait.
+func (c *Cluster) renewStateful(s *statefulSet, byOrdinal map[int]*pod, start, want int, update string) {
+	if s.Spec.UpdateStrategy.Type == "OnDelete" {
 		return
+	}
+	spare := s.maxUnavailable(want)
+	for n := start; n < start+want; n++ {
+		if !c.available(s, byOrdinal[n]) {
+			spare--
+		}
 	}
 	for n := start + want - 1; n >= start+s.Spec.UpdateStrategy.RollingUpdate.Partition; n-- {
 		p := byOrdinal[n]
-		if p == nil || p.leaving() {
-			return
-		}
-		if p.Metadata.Labels[revisionLabel] != update {
-			c.stop(p)
-			c.record(kube.StatefulSets, &s.object, "statefulset-controller", "SuccessfulDelete", "delete Pod %s in StatefulSet %s successful", p.Metadata.Name, s.Metadata.Name)
-			return
+		switch {
+		case p == nil || p.leaving() || p.Metadata.Labels[revisionLabel] == update:
+		case s.parallel() && !c.available(s, p):
+			c.stopStateful(s, p)
+		case spare > 0:
+			c.stopStateful(s, p)
+			spare--
 		}
 	}
+}
+
+func (c *Cluster) stopStateful(s *statefulSet, p *pod) {
+	c.stop(p)
+	c.record(kube.StatefulSets, &s.object, "statefulset-controller", "SuccessfulDelete", "delete Pod %s in StatefulSet %s successful", p.Metadata.Name, s.Metadata.Name)
 }
 
 func ordinal(p *pod) int {
