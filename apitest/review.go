@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/reviews"
 	"github.com/listwatch/listwatch/apitest/internal/schema"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
@@ -32,6 +33,9 @@ func (s *Server) review(x *Exchange, w http.ResponseWriter) *kube.Status {
 	if _, ok := o["metadata"].(map[string]any); !ok {
 		o["metadata"] = map[string]any{}
 	}
+	if st := reviews.Check(res, x.target.key.Namespace, o); st != nil {
+		return st
+	}
 	spec, _ := o["spec"].(map[string]any)
 	switch res.Plural {
 	case "selfsubjectreviews":
@@ -45,9 +49,7 @@ func (s *Server) review(x *Exchange, w http.ResponseWriter) *kube.Status {
 		}
 		o["status"] = status
 	case "selfsubjectrulesreviews":
-		all := []any{"*"}
-		o["status"] = map[string]any{"incomplete": false, "nonResourceRules": []any{map[string]any{"verbs": all, "nonResourceURLs": all}},
-			"resourceRules": []any{map[string]any{"verbs": all, "apiGroups": all, "resources": all}}}
+		o["status"] = reviews.Everything()
 	default:
 		o["status"] = s.accessStatus(x, spec)
 	}
