@@ -54,7 +54,7 @@ func (c *Cluster) rescale(d *deployment, sets []*replicaSet, now *replicaSet, av
 		}
 		c.scale(d, latest, want)
 	case len(active) == 1:
-		c.resize(d, active[0], want)
+		c.scale(d, active[0], want)
 	case now != nil && now.replicas() == want && available == want && !isScaled([]*replicaSet{now}, want):
 		for _, s := range active {
 			if s != now {

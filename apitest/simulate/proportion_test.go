@@ -56,6 +56,23 @@ func TestRolloutKeepsItsProportionsAsItIsScaled(t *testing.T) {
 	}
 }
 
+// TestPausedSetKeepsItsNotesUntilItIsScaled: another strategy alone does not change them.
+func TestPausedSetKeepsItsNotesUntilItIsScaled(t *testing.T) {
+	play(t, simulate.Options{Nodes: -1}, func(w *world) {
+		w.create(kube.Deployments, workload("web", "1", `,"replicas":4,"strategy":{"rollingUpdate":{"maxSurge":1}}`))
+		most := func() string {
+			return w.list(kube.ReplicaSets)[0].Metadata.Annotations["deployment.kubernetes.io/max-replicas"]
+		}
+		<-time.After(10 * time.Second)
+		w.patch(kube.Deployments, "web", `{"spec":{"paused":true,"strategy":{"rollingUpdate":{"maxSurge":3}}}}`)
+		<-time.After(10 * time.Second)
+		equal(t, "another surge", most(), "5")
+		w.patch(kube.Deployments, "web", `{"spec":{"replicas":6}}`)
+		<-time.After(10 * time.Second)
+		equal(t, "scaled", most(), "9")
+	})
+}
+
 // sizes returns the desired pods of the sets of the images 1, 2 and so on.
 func (w *world) sizes() string {
 	sets := w.list(kube.ReplicaSets)
