@@ -63,7 +63,7 @@ func (c *Cluster) syncDeployment(ctx context.Context, d *deployment) {
 	want, surge, unavailable := d.wants()
 	hash := hashOf(d.Spec.Template)
 	sets := slices.SortedFunc(maps.Values(c.sets[d.Metadata.UID]), byAge)
-	if len(sets) == 0 && d.Metadata.Annotations[revisionNote] == "" {
+	if len(sets) == 0 && d.Metadata.Annotations[revisionNote] == "" && !d.Spec.Paused {
 		// This write makes the server set its defaults, if it has not yet: later that
 		// would look like another template.
 		c.patch(ctx, kube.Deployments, &d.object, map[string]any{"metadata": map[string]any{"annotations": map[string]any{revisionNote: "1"}}})
@@ -107,7 +107,7 @@ func (c *Cluster) syncDeployment(ctx context.Context, d *deployment) {
 		c.prune(d, old, counts)
 		c.number(ctx, d, now, old)
 	}
-	c.reportDeployment(ctx, d, now, want, unavailable, all, counts[now])
+	c.reportDeployment(ctx, d, now, want, unavailable, spec.total, all, counts[now])
 }
 
 func orZero(s *replicaSet) int {
@@ -264,10 +264,10 @@ func (c *Cluster) number(ctx context.Context, d *deployment, now *replicaSet, ol
 	}
 }
 
-// reportDeployment updates the status.
-func (c *Cluster) reportDeployment(ctx context.Context, d *deployment, now *replicaSet, want, unavailable int, all, updated tally) {
+// reportDeployment updates the status. desired is the sum of the desired pods of the sets.
+func (c *Cluster) reportDeployment(ctx context.Context, d *deployment, now *replicaSet, want, unavailable, desired int, all, updated tally) {
 	s := deploymentStatus{ObservedGeneration: d.Metadata.Generation, Replicas: all.total, UpdatedReplicas: updated.total,
-		ReadyReplicas: all.ready, AvailableReplicas: all.available, UnavailableReplicas: max(0, max(all.total, want)-all.available), TerminatingReplicas: all.leaving}
+		ReadyReplicas: all.ready, AvailableReplicas: all.available, UnavailableReplicas: max(0, desired-all.available), TerminatingReplicas: all.leaving}
 	before := d.Status
 	set := func(typ, status, reason, message string, moved bool) {
 		old := find(before.Conditions, typ)

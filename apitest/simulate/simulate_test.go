@@ -317,6 +317,21 @@ func TestPausedDeploymentDoesNotRoll(t *testing.T) {
 	})
 }
 
+// TestDeploymentCreatedPausedHasNoRevision: it has no set whose pods could be unavailable.
+func TestDeploymentCreatedPausedHasNoRevision(t *testing.T) {
+	play(t, simulate.Options{}, func(w *world) {
+		w.create(kube.Deployments, workload("web", "web:1", `,"replicas":3,"paused":true`))
+		<-time.After(10 * time.Second)
+		equal(t, "annotations", w.list(kube.Deployments)[0].Metadata.Annotations, map[string]string(nil))
+		equal(t, "status", w.status(kube.Deployments, "web"), map[string]any{"observedGeneration": "current",
+			"conditions": []any{"Available=False MinimumReplicasUnavailable", "Progressing=Unknown DeploymentPaused"}})
+		w.patch(kube.Deployments, "web", `{"spec":{"paused":false}}`)
+		<-time.After(10 * time.Second)
+		equal(t, "resumed", w.images(), map[string]int{"web:1": 3})
+		equal(t, "sets", len(w.list(kube.ReplicaSets)), 1)
+	})
+}
+
 func TestDeploymentThatMakesNoProgress(t *testing.T) {
 	play(t, simulate.Options{Nodes: -1}, func(w *world) {
 		w.create(kube.Deployments, workload("web", "web:1", `,"replicas":1,"progressDeadlineSeconds":30`))
