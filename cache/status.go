@@ -33,7 +33,7 @@ type Status struct {
 	// Started is when Run was called; zero = it was not called.
 	Started time.Time
 
-	// LastContact is when the server last responded or sent anything. With several sources
+	// LastContact is when the server last sent something or accepted a watch. With several sources
 	// it is the time of the one with the oldest contact. The objects may be out of date
 	// since then. A source without any contact yet counts with Started. LastContact is zero
 	// if Run was not called or no source reports contacts; a custom [Source] needs a method

@@ -44,7 +44,7 @@ type part struct {
 	generation uint32 // number of the listing in progress or ended last
 	listing    bool   // between RESTART and SYNCED
 	restored   bool   // the server was restored to an earlier state, and no listing was completed since: it assigns revisions again
-	synced     bool   // a listing was completed
+	synced     bool   // a listing was completed, or a snapshot loaded
 }
 
 func newStore[T kube.Object](sources int) *Store[T] {
@@ -251,7 +251,7 @@ func (s *Store[T]) reached() (least kube.Revision, lost bool) {
 	return least, lost
 }
 
-// Synced reports whether every source has completed a listing.
+// Synced reports whether every source has completed a listing, or loaded a snapshot.
 func (s *Store[T]) Synced() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -19,7 +19,7 @@ func Informer(r *Registry, name string, in interface{ Status() cache.Status }) (
 }
 
 var (
-	informerSynced  = newGauge("listwatch_informer_synced", "1 once everything that existed at the beginning is in the cache.", "informer")
+	informerSynced  = newGauge("listwatch_informer_synced", "1 once a list was completed, or a snapshot loaded.", "informer")
 	informerObjects = newGauge("listwatch_informer_objects", "Objects in the cache.", "informer")
 	informerBytes   = newGauge("listwatch_informer_bytes", "Memory that the objects take, as counted for the budget; 0 without one.", "informer")
 	informerLag     = newGauge("listwatch_informer_lag_seconds", "Age of the event that handlers are processing; 0 when idle.", "informer")

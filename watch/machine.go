@@ -17,7 +17,7 @@ import (
 //	         v                                                      |
 //	  list or stream  --SYNCED-->  watch  --end, cut, 429, ...-->  watch
 //	                                 ^  |
-//	                                 |  +--silence, 504 too large--> probe
+//	                                 |  +--silence, break, no answer, 504 too large--> probe
 //	                                 +------ revision unchanged ------+
 //
 // state is everything that is kept between two requests. The driver sends one request
@@ -36,22 +36,22 @@ type state struct {
 	cur   list.Cursor   // OpList: position in the list
 	cause error         // OpList, OpStream: why it lists again; nil at first
 
-	failures int           // consecutive
-	away     bool          // the last failure was not a response of the server
-	relists  int           // consecutive, without a useful watch in between
-	garbled  int           // consecutive watches that ended in undecodable bytes or a 5xx
-	unended  int           // consecutive initial streams that ended before their mark
-	noStream bool          // streaming does not work with this server
-	noShard  bool          // requests have no Options.Shard
-	doubt    error         // noShard: the response to the request with a shard, until one without succeeds
-	silence  time.Duration // for which watches have brought nothing, since the last probe
-	quiet    time.Duration // the same, but of watches that did not end as asked, and since a probe that found no change
-	unproven time.Duration // that watches lasted since the server's revision was seen not to be behind
-	proofs   int           // consecutive probes that found it so, since a watch lasted
-	unsure   int           // consecutive probes without an answer, though the server was reached
-	mute     int           // how often that found a later revision, since watches were heard
-	settled  bool          // something was synced or delivered
-	unpaged  bool          // the list's snapshot expired between pages: do not page the next list
+	failures     int           // consecutive
+	away         bool          // the last failure was not a response of the server
+	relists      int           // consecutive, without a useful watch in between
+	garbled      int           // consecutive watches that ended in undecodable bytes or a 5xx
+	unended      int           // consecutive initial streams that ended before their mark
+	noStream     bool          // streaming does not work with this server
+	noShard      bool          // requests have no Options.Shard
+	doubt        error         // noShard: the response to the request with a shard, until one without succeeds
+	silence      time.Duration // for which watches have brought nothing, since the last probe
+	quiet        time.Duration // the same, but of watches that did not end as asked, and since a probe that found no change
+	unprobed     time.Duration // for which watches have lasted since a list or a probe
+	probes       int           // consecutive, after watches that broke early
+	failedProbes int           // consecutive, without an answer though the server was reached
+	shortened    int           // how often probes of quiet watches found a later revision, since watches were heard
+	settled      bool          // something was synced or delivered
+	unpaged      bool          // the list's snapshot expired between pages: do not page the next list
 }
 
 // outcome is the result of a request.
@@ -129,7 +129,7 @@ func (p protocol) start(m memory) state {
 
 // restart begins to list the collection again, by a stream if possible.
 func (p protocol) restart(s state, cause error) state {
-	s.cause, s.from, s.unproven = cause, "", 0
+	s.cause, s.from, s.unprobed = cause, "", 0
 	s.cur = list.Cursor{Unpaged: s.unpaged}
 	s.op = OpList
 	if p.opts.Initial == Stream || p.opts.Initial == Auto && !s.noStream {
@@ -271,7 +271,7 @@ func (p protocol) watched(s state, o outcome) state {
 	}
 	held := o.opened && (o.lasted >= livedLongEnough || o.err == nil && o.lasted >= p.asked(s).Timeout/2 && o.lasted >= minHeld)
 	s = p.listened(s, o)
-	doubtful := (o.opened || o.heldBack()) && s.silence >= p.opts.Idle || o.opened && s.unsure > 0 || o.broke() && s.unproven >= p.proven(s)
+	doubtful := (o.opened || o.heldBack()) && s.silence >= p.opts.Idle || o.opened && s.failedProbes > 0 || o.broke() && s.unprobed >= p.probeAfterBreaks(s)
 	if moved || held {
 		s.failures, s.garbled, s.relists = 0, 0, 0
 	}

@@ -12,29 +12,32 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// This file is about silence. The server's revision is probed when nothing has arrived for
-// Options.Idle, when a watch broke, and when the server could not be reached: it may have been
-// restored, and then its watches are empty until it has caught up. Or a proxy holds responses
-// back until they end, and cuts them before: then watches are asked to end earlier and earlier,
-// so that the server ends them, and with that all has arrived. What ended as asked was therefore
-// not held back.
+// This file is about silence, which has two causes.
+//
+// A server that was restored sends nothing on watches until it has caught up with their
+// revision. So its revision is probed when nothing has arrived for Options.Idle, when a watch
+// broke, and when the server could not be reached.
+//
+// A proxy may hold responses back until they end, and cut them before. Then watches are asked to
+// end earlier and earlier: when the server ends a watch, all of it arrives. So a watch that ended
+// as asked was not held back.
 
 // ErrMute is the Cause of a RESTART when the server has later revisions and nothing arrives on
 // watches, whatever time they are asked to last.
 var ErrMute = errors.New("nothing arrives on watches, though the server has later revisions: a proxy on the way may hold responses back, or end them")
 
-// maxShorter is how often the time of watches is made shorter before the collection is listed.
-const maxShorter = 2
+// maxShortened is how often the time of watches is made shorter before the collection is listed.
+const maxShortened = 2
 
 // flows is for how long what arrives on a watch is spread, if it is not held back until the end:
 // a server sends a bookmark two seconds before.
 const flows = time.Second
 
-// unproven is for how long watches may break before the server's revision is probed.
-const unproven = 30 * time.Second
+// probeAfter is for how long watches may break before the server's revision is probed.
+const probeAfter = 30 * time.Second
 
-// maxUnsure is how many probes may go without an answer before a watch is tried.
-const maxUnsure = 5
+// maxFailedProbes is how many probes may go without an answer before a watch is tried.
+const maxFailedProbes = 5
 
 // lateness is for how long after its time the end of a watch may be read. A process that was
 // stopped reads it later.
@@ -50,11 +53,11 @@ func (p protocol) asked(s state) Options {
 	if s.noShard {
 		o.Shard = kube.Shard{}
 	}
-	if s.mute > 0 {
-		o.Timeout = min(o.Timeout, max(shortest, o.Idle>>(2*min(s.mute, maxShorter))))
+	if s.shortened > 0 { // a quarter and a sixteenth of Idle: the query doubles it at random
+		o.Timeout = min(o.Timeout, max(shortest, o.Idle>>(2*min(s.shortened, maxShortened))))
 	}
-	if s.unsure > 0 {
-		o.Timeout = min(o.Timeout, unproven)
+	if s.failedProbes > 0 {
+		o.Timeout = min(o.Timeout, probeAfter)
 	}
 	return o
 }
@@ -62,16 +65,16 @@ func (p protocol) asked(s state) Options {
 // patience returns how long watches may be quiet. Lists because of that become rare.
 func (p protocol) patience(s state) time.Duration {
 	d := p.opts.Idle
-	for range min(max(0, s.mute-maxShorter), 2) {
+	for range min(max(0, s.shortened-maxShortened), 2) {
 		d = plus(d, p.opts.Idle)
 	}
 	return d
 }
 
-// proven returns for how long a server is not probed again because watches break. Where a proxy
-// cuts them that becomes rare.
-func (p protocol) proven(s state) time.Duration {
-	return min(p.opts.Idle, unproven<<min(s.proofs, 8))
+// probeAfterBreaks returns for how long a server is not probed again because watches break.
+// Where a proxy cuts them, probes become rare.
+func (p protocol) probeAfterBreaks(s state) time.Duration {
+	return min(p.opts.Idle, probeAfter<<min(s.probes, 8))
 }
 
 // unreached reports whether a server may have been restored before it answers again.
@@ -111,10 +114,10 @@ func (o outcome) broke() bool {
 // listened notes what arrived on a watch.
 func (p protocol) listened(s state, o outcome) state {
 	if o.opened {
-		s.unproven = plus(s.unproven, o.lasted)
+		s.unprobed = plus(s.unprobed, o.lasted)
 	}
 	if o.opened && (!o.broke() || o.lasted >= p.opts.Idle) {
-		s.proofs = 0
+		s.probes = 0
 	}
 	switch {
 	case o.frames > 0:
@@ -128,10 +131,10 @@ func (p protocol) listened(s state, o outcome) state {
 		s.silence, s.quiet = max(p.opts.Idle, s.silence), max(p.opts.Idle, s.quiet)
 	}
 	if o.frames > 0 {
-		s.mute = min(s.mute, maxShorter)
+		s.shortened = min(s.shortened, maxShortened)
 	}
 	if o.flowed >= flows {
-		s.mute = 0
+		s.shortened = 0
 	}
 	return s
 }
@@ -144,11 +147,11 @@ func (p protocol) probed(s state, o outcome) state {
 		}
 		switch {
 		case !o.unanswered():
-			s.unproven, s.unsure, s.proofs = 0, 0, s.proofs+1
+			s.unprobed, s.failedProbes, s.probes = 0, 0, s.probes+1
 		case !o.unconnected():
-			s.unsure++ // only lists fail, perhaps: watch for a short time between probes
+			s.failedProbes++ // only lists fail, perhaps: watch for a short time between probes
 		}
-		if s.seen == "" && (!o.unanswered() || s.unsure >= maxUnsure) || errors.Is(o.err, kube.ErrForbidden) || errors.Is(o.err, kube.ErrInvalid) {
+		if s.seen == "" && (!o.unanswered() || s.failedProbes >= maxFailedProbes) || errors.Is(o.err, kube.ErrForbidden) || errors.Is(o.err, kube.ErrInvalid) {
 			s = p.resume(s) // the next request decides
 		}
 		return p.pause(s, o.err)
@@ -157,8 +160,8 @@ func (p protocol) probed(s state, o outcome) state {
 	if at == "" || s.seen.Newer(at) {
 		at = s.seen
 	}
-	mute := s.from != "" && s.quiet >= p.patience(s)
-	s.silence, s.unproven, s.unsure, s.proofs = 0, 0, 0, s.proofs+1
+	heardNothing := s.from != "" && s.quiet >= p.patience(s)
+	s.silence, s.unprobed, s.failedProbes, s.probes = 0, 0, 0, s.probes+1
 	if !now.Newer(at) {
 		s.quiet = 0 // nothing has happened
 	}
@@ -166,7 +169,7 @@ func (p protocol) probed(s state, o outcome) state {
 	switch {
 	case at.Newer(now):
 		return p.restart(s, fmt.Errorf("%w (%s, the server is at %s)", ErrAhead, at, now))
-	case mute && now.Newer(at):
+	case heardNothing && now.Newer(at):
 		return p.muted(s)
 	}
 	return s
@@ -194,8 +197,8 @@ func probing(s state, needed bool) state {
 
 // muted handles a probe that found later revisions than those of quiet watches.
 func (p protocol) muted(s state) state {
-	s.mute, s.quiet = s.mute+1, 0
-	if s.mute > maxShorter {
+	s.shortened, s.quiet = s.shortened+1, 0
+	if s.shortened > maxShortened {
 		return p.relist(s, ErrMute)
 	}
 	return s

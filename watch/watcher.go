@@ -45,8 +45,8 @@ func (w *Watcher[T]) Revision() kube.Revision {
 	return w.revision
 }
 
-// LastContact returns the time of the last event, bookmark or page, or of the last watch that
-// the server accepted. Zero before the first. A healthy server sends something about every minute.
+// LastContact returns the time of the last event, bookmark, page or check of the revision, or of
+// the last watch that was accepted. Zero = none. A healthy server sends something each minute.
 func (w *Watcher[T]) LastContact() time.Time {
 	if n := w.contact.Load(); n != 0 {
 		return time.Unix(0, n)

@@ -18,7 +18,7 @@ import (
 	"github.com/listwatch/listwatch/e2e/internal/setup"
 )
 
-var update = flag.Bool("update", false, "write what the real server stores into apitest/internal/kinds/testdata/defaults")
+var update = flag.Bool("update", false, "write what the real server stores into apitest/internal/kinds/testdata/defaults, and what it refuses into refused")
 
 // defaultsCase is an object and what kube-apiserver makes of it. Package apitest
 // holds its own defaults against the same files.

@@ -54,7 +54,7 @@ func (c *ColumnFlags) RegisterStamps(f *pflag.FlagSet) {
 	f.Lookup("timestamps").NoOptDefVal = StampStyles[0]
 }
 
-// IsTable reports whether format is that of the server's columns, or others.
+// IsTable reports whether format prints columns.
 func IsTable(format string) bool { return format == "" || format == "wide" }
 
 // Apply checks the flags and completes f.

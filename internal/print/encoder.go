@@ -31,11 +31,11 @@ type Format struct {
 
 // Encoder makes bytes of records. It is for one goroutine.
 type Encoder interface {
-	// encode appends r to b, or keeps it until flush.
+	// Encode appends r to b, or keeps it until Flush.
 	Encode(b []byte, r *record.Record) ([]byte, error)
-	// flush appends what was kept.
+	// Flush appends what was kept.
 	Flush(b []byte) []byte
-	// end appends what closes the output.
+	// End appends what closes the output.
 	End(b []byte) ([]byte, error)
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/listwatch/listwatch/internal/record"
 )
 
-// format is what -o names, besides those that take an expression, as kubectl spells
-// them: jsonpath={.metadata.name}.
+// format is a format without an expression. kubectl spells those with one as in
+// jsonpath={.metadata.name}.
 type format struct {
 	name    string
 	objects bool // it prints the objects of events, and events with --output-watch-events only, as kubectl

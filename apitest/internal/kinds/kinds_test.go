@@ -25,7 +25,7 @@ type defaultsCase struct {
 	Stored, PutStored map[string]any
 }
 
-// The real server does this too, and setDefaults does not; its doc says why.
+// The real server does this too, and Assign does not: see its doc.
 func withoutControllersMarks(o map[string]any) map[string]any {
 	meta := rules.ObjectAt(o, "metadata")
 	if list := rules.ListAt(meta, "finalizers"); len(list) == 1 && strings.HasSuffix(list[0].(string), "-protection") {
@@ -140,7 +140,7 @@ func compareStored(t *testing.T, want, got map[string]any) {
 	}
 	delete(rules.ObjectAt(want, "metadata"), "generation")
 	if want["kind"] == "CustomResourceDefinition" {
-		delete(want, "status") // prepareDefinition makes it
+		delete(want, "status") // the store makes it
 	}
 	if diff := cmp.Diff(withoutControllersMarks(want), withoutControllersMarks(maskPool(same, "").(map[string]any))); diff != "" {
 		t.Errorf("the real server stores something else (-real +got):\n%s", diff)

@@ -13,7 +13,7 @@ import (
 
 // Source holds the current errors of one source. It is not safe for concurrent use.
 type Source struct {
-	err      error  // of the last request; nil = the server answered
+	err      error  // of the last request that failed; nil = an event came since
 	reported string // kind of the failure that was logged last; "" = none, or it is over
 
 	bad     map[kube.Key]error // objects that could not be decoded, at most maxBad
