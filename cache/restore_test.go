@@ -40,7 +40,7 @@ func (w *world) lives(s cache.Snapshot, v *view, onError func(error)) (i *inform
 // lists counts the requests that asked for the whole collection.
 func (w *world) lists() (n int) {
 	for _, r := range w.srv.Requests() {
-		if r.Verb == "list" || r.Query.Has("sendInitialEvents") {
+		if r.Verb == "list" && r.Query.Get("limit") != "1" || r.Query.Has("sendInitialEvents") {
 			n++
 		}
 	}

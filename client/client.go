@@ -266,10 +266,7 @@ func (c *Client) send(ctx context.Context, r *Request, id *identity, rd RoundTri
 	for k, v := range c.header {
 		req.Header[k] = v
 	}
-	req.Header.Set("Accept", "application/json")
-	if r.Accept != "" {
-		req.Header.Set("Accept", r.Accept)
-	}
+	req.Header.Set("Accept", cmp.Or(r.Accept, "application/json"))
 	if r.IfNoneMatch != "" {
 		req.Header.Set("If-None-Match", r.IfNoneMatch)
 	}

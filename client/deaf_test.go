@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -103,4 +104,27 @@ func (c hasty) SetWriteDeadline(t time.Time) error {
 		t = time.Now().Add(time.Until(t) / 10)
 	}
 	return c.Conn.SetWriteDeadline(t)
+}
+
+// TestServerThatSwitchesProtocols: what follows a 101 is the connection itself, whose reading no
+// context ends.
+func TestServerThatSwitchesProtocols(t *testing.T) {
+	dial := func(context.Context, string, string) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		go func() {
+			_, _ = bufio.NewReader(theirs).ReadString('\n')
+			go func() { _, _ = io.Copy(io.Discard, theirs) }()
+			_, _ = io.WriteString(theirs, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n")
+		}()
+		return ours, nil
+	}
+	c := newClient(t, client.Config{Server: "http://memory.test", Dial: dial})
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for _, watch := range []bool{false, true} {
+		_, err := c.Do(ctx, &client.Request{Path: "/api/v1/pods", Watch: watch})
+		if err == nil || !strings.Contains(err.Error(), "the server switched protocols (101), which was not asked for") {
+			t.Errorf("watch %t: %v", watch, err)
+		}
+	}
 }

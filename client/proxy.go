@@ -13,6 +13,8 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+
+	"github.com/listwatch/listwatch/client/internal/upgrade"
 )
 
 // ProxyError reports that a request through a proxy failed: an error from the proxy, on
@@ -139,9 +141,9 @@ func (p *proxied) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if u == nil {
-		return p.Transport.RoundTrip(req)
+		return upgrade.Refuse(p.Transport.RoundTrip(req))
 	}
-	resp, err := p.Transport.RoundTrip(req.WithContext(context.WithValue(req.Context(), p, u)))
+	resp, err := upgrade.Refuse(p.Transport.RoundTrip(req.WithContext(context.WithValue(req.Context(), p, u))))
 	name := (&url.URL{Scheme: u.Scheme, Host: u.Host}).String()
 	if err == nil && resp.StatusCode == http.StatusProxyAuthRequired { // forwarded, without CONNECT
 		resp.Body.Close()

@@ -116,7 +116,7 @@ func (p protocol) listened(s state, o outcome) state {
 	if o.opened {
 		s.unprobed = plus(s.unprobed, o.lasted)
 	}
-	if o.opened && (!o.broke() || o.lasted >= p.opts.Idle) {
+	if o.opened && (o.lasted >= p.opts.Idle || !o.broke() && s.shortened == 0) {
 		s.probes = 0
 	}
 	switch {

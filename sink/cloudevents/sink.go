@@ -228,7 +228,9 @@ func (s *Sink) once(ctx context.Context, events [][]byte) error {
 		return err
 	}
 	defer resp.Body.Close()
-	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the connection can be used again
+	if resp.StatusCode != http.StatusSwitchingProtocols { // whose body no timeout ends
+		_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the connection can be used again
+	}
 	if resp.StatusCode/100 == 2 {
 		return nil
 	}

@@ -96,7 +96,9 @@ func (w *Webhook) send(ctx context.Context, kind string, body []byte) error {
 		return unanswered(err)
 	}
 	defer resp.Body.Close()
-	_, _ = io.CopyN(io.Discard, resp.Body, maxResponse)
+	if resp.StatusCode != http.StatusSwitchingProtocols { // whose body no timeout ends
+		_, _ = io.CopyN(io.Discard, resp.Body, maxResponse)
+	}
 	switch {
 	case resp.StatusCode/100 == 2:
 		return nil
