@@ -42,7 +42,7 @@ type Config struct {
 	Username string
 	Password string
 
-	// Credentials, if set, is called before each request, and replaces Token,
+	// Credentials, if set, is called before each request, and is used instead of Token,
 	// TokenFile, Username, Password and the client certificate of TLS, which must then
 	// be empty. After a 401 it is called once for another credential. See
 	// https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins.
@@ -62,11 +62,11 @@ type Config struct {
 
 	// FieldManager is the owner of the members that collections of this client write,
 	// unless a collection has its own: see [WriteOptions]. Replicas of a program should
-	// have the same owner. Default: none.
+	// have the same owner. Default: the server takes the part of UserAgent before "/".
 	FieldManager string
 
-	// QPS and Burst limit all requests except watches, in requests per second. QPS 0 =
-	// no limit: the server has priority and fairness, see
+	// QPS and Burst limit all requests except watches and logs that are followed, in requests
+	// per second. QPS 0 = no limit: the server has priority and fairness, see
 	// https://kubernetes.io/docs/concepts/cluster-administration/flow-control/. Burst
 	// defaults to twice QPS, at least 1.
 	QPS   float64
@@ -74,12 +74,12 @@ type Config struct {
 
 	// Timeout is the longest silence of the server: before the response headers, and between two
 	// pieces of a body. Default 1 minute. A watch sets its own by Request.Idle. Over HTTP/2 pings
-	// detect a dead connection within 45 s in any case, and a server that reads nothing of a write
-	// is given up after 10 s: until then neither Timeout nor a context ends a request.
+	// detect a dead connection within 45 s in any case, and if a server reads nothing of a write,
+	// its connection ends after 10 s: until then neither Timeout nor a context ends a request.
 	Timeout time.Duration
 
 	// Proxy returns the proxy of a request, as in http.Transport; nil = HTTPS_PROXY, HTTP_PROXY
-	// and NO_PROXY. It is called once a request, and for errors, which must not show its password.
+	// and NO_PROXY. It is called for each request and for errors, which must not show a password.
 	Proxy func(*http.Request) (*url.URL, error)
 
 	// Dial opens connections; nil = net.Dialer.

@@ -13,7 +13,7 @@ import (
 
 // PatchOptions set how PatchFrom handles concurrent changes.
 type PatchOptions struct {
-	// OptimisticLock sends the resourceVersion of the object before the change, so that any
+	// OptimisticLock adds the resourceVersion of before to the patch, so that any
 	// concurrent change is a [kube.ErrConflict]. Without it there is a conflict only if the
 	// object was deleted and created again, or if it was changed and the patch changes a
 	// list or removes a struct that becomes zero.
@@ -33,7 +33,7 @@ type PatchOptions struct {
 // the object first to keep these, or fails with an *[AmbiguousError]: see [Collection.Update].
 // [WriteOptions.Whole] avoids this read.
 //
-// An entry of a map of after that is null removes the stored entry, as in any merge patch. For a
+// A null entry in a map of the value after removes the stored entry, as in any merge patch. For a
 // resource with a status subresource the server ignores changes of the status: see
 // [Collection.PatchStatusFrom].
 func (c Collection[T]) PatchFrom(ctx context.Context, before, after T, o PatchOptions) (T, error) {

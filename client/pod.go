@@ -47,7 +47,7 @@ type LogOptions struct {
 	Timestamps bool          // begin each line with its time, in RFC 3339
 	Since      time.Duration // no older lines; rounded up to whole seconds; 0 = all
 	Tail       *int          // this many lines from the end; nil = all
-	Limit      int64         // of the log, in bytes; 0 = none
+	Limit      int64         // of the log, in bytes; 0 = no limit
 }
 
 func (o LogOptions) query() url.Values {

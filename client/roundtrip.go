@@ -8,8 +8,8 @@ import (
 
 // RoundTripper returns a transport for requests of other clients, for instance in a
 // proxy: it replaces their credentials and impersonation by those of c. It sends requests
-// only to the server of c. After a 401 it sends a request without a body once more if
-// there is a newer credential.
+// only to the server of c. After a 401, and after a handshake that failed because of certificates,
+// it sends a request without a body again, once, if there is a newer credential or CA.
 //
 // It has neither the rate limit nor the timeouts of c, because a request may be a watch.
 // Responses are returned unchanged, whatever their code and content.

@@ -109,8 +109,8 @@ func (c Collection[T]) Create(ctx context.Context, o T) (T, error) {
 // current object, as [Collection.Edit] does.
 //
 // T may be a part of the object. Members that T does not have are kept: Update reads the
-// object, compares it, as a T, with o, and writes the differences only. It does not read the
-// object if T has all members: for codec.Raw, and with [WriteOptions.Whole].
+// object, compares it, as a T, with o, and writes the differences only. Only for codec.Raw, and
+// with [WriteOptions.Whole], it does not read the object.
 //
 // If lists differ, each element of o is paired with a stored element: by the keys that the
 // API defines, as for containers and conditions; else by a unique name; else by equality. If
@@ -118,7 +118,7 @@ func (c Collection[T]) Create(ctx context.Context, o T) (T, error) {
 // nothing is written, and the error is an *[AmbiguousError]. This cannot occur if T has all
 // members of the elements, as the types of k8s.io/api do.
 //
-// Some changes replace a value by another, whose members that T does not have are then lost:
+// Some changes replace a value; members of the old one that T does not have are then lost:
 // another key of a list element, another name of a map entry, a pointer that becomes nil.
 //
 // For a resource with a status subresource, Update does not change the status, and
@@ -188,7 +188,7 @@ const (
 
 // CreateOrUpdate lets f set the desired state of the object. f gets the stored object, as
 // for [Collection.Edit], or, if there is none, a T with only the name and namespace of k,
-// which f may leave out, but not change. The object is written only if f changed it; after a
+// which f must not replace by others. The object is written only if f changed it; after a
 // conflict f runs again. Members that T does not have are kept, or the error is an
 // *[AmbiguousError]: see [Collection.Update].
 func (c Collection[T]) CreateOrUpdate(ctx context.Context, k kube.Key, f func(o *T) error) (T, Outcome, error) {
@@ -258,7 +258,7 @@ func (c Collection[T]) fresh(k kube.Key, f func(*T) error) (T, error) {
 }
 
 // RetryOnConflict calls f until it returns something other than [kube.ErrConflict], at
-// most six times, with pauses that double from some 10 to some 160 ms. f must read the
+// most six times, with pauses that double from about 10 to 160 ms. f must read the
 // object again each time. If ctx ends in a pause, RetryOnConflict returns the last error of f.
 func RetryOnConflict(ctx context.Context, f func() error) error {
 	pause := 10 * time.Millisecond
