@@ -23,10 +23,10 @@ var ErrVanished = errors.New("the object was deleted before the cache showed it,
 //
 // The store shows a write when it has the object at the written revision or a later one, or
 // a newer object with the same name. If the write removed the last finalizer of a deleted
-// object, the object was deleted: then Await waits until it is gone, as
-// [Informer.AwaitDeleted] does.
+// object, the object was deleted: then Await waits until it is gone, or one with the same name
+// and another UID has replaced it.
 //
-// Await also returns nil for one of these reasons:
+// Await also returns nil, unless the error is [ErrVanished], for one of these reasons:
 //
 //   - The watch of its namespace has reached the written revision: if the store does not have
 //     the object, it was deleted, or the selectors do not match it any more.
@@ -36,9 +36,10 @@ var ErrVanished = errors.New("the object was deleted before the cache showed it,
 //     in the Shard. Labels are compared if written has a method GetLabels, other fields than name
 //     and namespace if its JSON has them. (To wait for an earlier write, await that one.)
 //
-// The error is [ErrVanished] if the store never had the object since the call, the informer listed
-// again, and the list did not contain it. The object was deleted, or the selectors do not match it
-// and compare a field that written lacks. No handler was called with it since the call.
+// The error is [ErrVanished], and not nil for one of the first two reasons, if the store never had
+// the object since the call, and the informer listed again meanwhile. The object was deleted, or
+// the selectors do not match it and compare a field that written lacks. No handler was called with
+// it since the call.
 //
 // Await may wait until ctx is done for a write from before a restore of the server to an
 // earlier state, and, if revisions are not numbers, for a write that another one follows at
@@ -56,7 +57,7 @@ func (i *Informer[T]) Await(ctx context.Context, written kube.Object) error {
 	return i.await(ctx, w, fmt.Sprintf("showing %s at revision %s", w.key, w.revision))
 }
 
-// AwaitDeleted waits until the store shows that deleted was deleted: the object is
+// AwaitDeleted waits until the store shows that the object was deleted: it is
 // gone, one with the same name and another UID has replaced it, or it has a
 // deletionTimestamp, because finalizers or a grace period keep it. The last case
 // requires that the JSON of T has the deletionTimestamp. Otherwise it is like Await.

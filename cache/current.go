@@ -26,8 +26,8 @@ import (
 // is older than the store, because the server was restored to an earlier state. The role of the
 // client needs the verb list. If ctx ends first, the error says what is missing.
 //
-// For an informer that [From] returned no server is known: then the function is
-// WaitSynced. Handlers of the informer must not call it; see WaitSynced.
+// An informer that [From] returned knows no server: its function is WaitSynced. Handlers of the
+// informer must not call it; see WaitSynced.
 func (i *Informer[T]) UpToDate() (wait func(context.Context) error) {
 	i.mu.Lock()
 	newer := uint32(2) // a list in progress may have been requested earlier

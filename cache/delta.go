@@ -22,8 +22,8 @@ type Delta[T kube.Object] struct {
 	// Initial: the object existed when the handler was added, or is in the first list.
 	Initial bool
 
-	// Inferred: found by comparing a later list with the store, or an object with the same
-	// name and another UID. Intermediate states may be missing.
+	// Inferred: no event reported the change, but a later list shows it, or an object
+	// with the same name and another UID. Intermediate states may be missing.
 	Inferred bool
 
 	// Resync: nothing changed; see [Handler.ResyncEvery]. Type is Modified, and Old is New.

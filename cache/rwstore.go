@@ -40,9 +40,9 @@ func NewStore[T kube.Object]() *RWStore[T] { return &RWStore[T]{newStore[T](1)} 
 // changed, even with the same revision. So does an event without a revision, at any time.
 func (s *RWStore[T]) Apply(ev watch.Event[T]) []Delta[T] { return s.apply(0, ev) }
 
-// Quarantine applies an event whose object could not be decoded. The object exists, so
-// the store keeps its last decoded state, if there is one; a deletion is delivered with
-// that state.
+// Quarantine applies an event whose object could not be decoded. Of an object that exists the
+// store keeps the last decoded state, if there is one. The deletion of an object is delivered
+// with that state.
 func (s *RWStore[T]) Quarantine(ev watch.Event[T]) []Delta[T] { return s.quarantine(0, ev) }
 
 // Load fills an unused store from what Save wrote, and returns where to resume the

@@ -75,7 +75,7 @@ func (s *Store[T]) Save(w io.Writer, b SnapshotIdentity) error {
 // A file belongs to one process: if two save to it, the last one wins.
 //
 // Remove the file when Ahead of watch.Trace is called: the file is of a history that the server
-// has lost, and a watch that resumes from it may miss changes. An informer notes that by itself.
+// has lost, and a watch that resumes from it may miss changes. A [Snapshot] needs no such care.
 func (s *Store[T]) SaveFile(path string, b SnapshotIdentity) error {
 	head, err := persist.NewHeader[T](b)
 	var m *persist.Snapshot[T]

@@ -89,9 +89,8 @@ func (i *Informer[T]) progress() {
 	}
 }
 
-// Name returns the name of the informer in errors, logs, probes and metrics:
-// Options.Name, or resource, namespaces and selectors, such as "deployments.apps in
-// default (app=web)".
+// Name returns the name of the informer in errors, logs, probes and metrics: Options.Name or
+// its default, such as "deployments.apps in default (app=web)".
 func (i *Informer[T]) Name() string { return i.name }
 
 // Ready returns nil if the informer is synced, runs, and is not stale; see

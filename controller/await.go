@@ -27,14 +27,14 @@ type awaited struct {
 	wait   func(context.Context, kube.Object) error
 }
 
-// Await holds key back until in shows a write; written is the object that the server
-// returned for it, see [cache.Informer.Await]. Call it in a run after each write that the
-// next run must see, the removal of the last finalizer included; otherwise the next run
-// may decide on an older state, and for instance create an object twice. Only the key
-// waits, not the worker. After Options.AwaitTimeout it runs even if the cache does not
-// show the write. written may have another type than the objects of the cache. If
-// somebody deleted the object before the cache showed it, and no handler was called
-// because the informer had to list again ([cache.ErrVanished]), the key is added again.
+// Await holds key back until cached shows a write; written is the object that the server returned
+// for it, see [cache.Informer.Await]. Call it in a run after each write that the next run must
+// see, the removal of the last finalizer included; otherwise the next run may decide on an older
+// state, and for instance create an object twice. Only the key waits, not the worker. After
+// Options.AwaitTimeout it runs even if the cache does not show the write. written may have another
+// type than the objects of the cache. If somebody deleted the object before the cache showed it,
+// and no handler was called because the informer had to list again ([cache.ErrVanished]), the key
+// is added again.
 //
 // Await is for the writes of this process. The writes of the previous leader are in the
 // caches when [Controller.Run] begins to work, see [cache.Informer.UpToDate].
@@ -43,32 +43,32 @@ type awaited struct {
 //	if err == nil {
 //		ctl.Await(key, informer, d)
 //	}
-func (c *Controller[K]) Await(key K, in Awaiter, written kube.Object) {
-	c.addAwaited(key, awaited{in.Name(), written, in.Await})
+func (c *Controller[K]) Await(key K, cached Awaiter, written kube.Object) {
+	c.addAwaited(key, awaited{cached.Name(), written, cached.Await})
 }
 
-// AwaitDeleted is Await after a deletion: it holds key back until in shows that the
+// AwaitDeleted is Await after a deletion: it holds key back until cached shows that the
 // object is deleted, was replaced by one with the same name, or has a
 // deletionTimestamp.
-func (c *Controller[K]) AwaitDeleted(key K, in Awaiter, deleted kube.Object) {
-	c.addAwaited(key, awaited{in.Name(), deleted, in.AwaitDeleted})
+func (c *Controller[K]) AwaitDeleted(key K, cached Awaiter, deleted kube.Object) {
+	c.addAwaited(key, awaited{cached.Name(), deleted, cached.AwaitDeleted})
 }
 
-// Awaited returns the collection writes, changed so that the next run of key sees its
-// writes: for each write that succeeds, key waits for each of caches, as by Await and
-// AwaitDeleted. Use it in a run for all writes of a collection:
+// Awaited returns col, changed so that the next run of key sees its writes: for each write that
+// succeeds, key waits for each of caches, as by Await and AwaitDeleted. Use it in a run for all
+// writes of a collection:
 //
 //	deployments := controller.Awaited(ctl, key, deployments, informer)
 //	_, _, err := deployments.CreateOrUpdate(ctx, key, ...)
 //
 // DeleteAll and Evict are not awaited.
-func Awaited[K comparable, T kube.Object](c *Controller[K], key K, writes client.Collection[T], caches ...Awaiter) client.Collection[T] {
-	writes.Written = func(o kube.Object) {
+func Awaited[K comparable, T kube.Object](c *Controller[K], key K, col client.Collection[T], caches ...Awaiter) client.Collection[T] {
+	col.Written = func(o kube.Object) {
 		for _, in := range caches {
 			c.Await(key, in, o)
 		}
 	}
-	writes.Deleted = func(o kube.Object) {
+	col.Deleted = func(o kube.Object) {
 		gone := kube.Partial{Meta: kube.Meta{Namespace: o.GetNamespace(), Name: o.GetName(), ResourceVersion: o.GetResourceVersion()}}
 		if id, ok := o.(interface{ GetUID() string }); ok {
 			gone.UID = id.GetUID()
@@ -80,7 +80,7 @@ func Awaited[K comparable, T kube.Object](c *Controller[K], key K, writes client
 			c.AwaitDeleted(key, in, gone)
 		}
 	}
-	return writes
+	return col
 }
 
 func (c *Controller[K]) addAwaited(key K, a awaited) {

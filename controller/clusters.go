@@ -38,9 +38,8 @@ type Cluster struct {
 // others, and is not ready: see Status. Metrics that open registers are the program's to remove:
 // see package metrics.
 //
-// The Func of a controller calls Get with the cluster of its key. Get returns false after
-// Remove, because keys of the cluster may still be queued. All methods are safe for concurrent
-// use.
+// The Func of a controller calls Get with the cluster of its key. It may still run for queued keys
+// of a cluster after Remove: Get then returns false. All methods are safe for concurrent use.
 type Clusters[V any] struct {
 	open func(*Cluster) (V, error)
 

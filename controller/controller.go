@@ -12,11 +12,10 @@ import (
 	"github.com/listwatch/listwatch/queue"
 )
 
-// Func brings the actual state in line with the object of a key. ctx ends when the
-// controller should stop, and after Options.Timeout. A key whose run fails is retried
-// after a delay that grows. If the error wraps a *kube.Status with RetryAfter, the delay
-// is at least that time, or 2 minutes if that is less. The key runs earlier, without any delay,
-// if something changes.
+// Func brings the actual state in line with the object of a key. ctx ends when the controller
+// should stop, and after Options.Timeout. A key whose run fails is retried after a delay that
+// grows. If the error wraps a *kube.Status with RetryAfter, the delay is at least that time, of
+// which at most 2 minutes count. The key runs earlier, without any delay, if something changes.
 type Func[K comparable] func(ctx context.Context, key K) (Result, error)
 
 // Options are the settings of a Controller. The zero value is recommended.
@@ -30,8 +29,8 @@ type Options[K comparable] struct {
 	// MaxRetries is how many times in a row a failing key is retried; then GaveUp is called,
 	// if set, and the key runs again only when something changes. A run without an error
 	// resets the count, even if it requests another run. Default: no limit. Negative = no
-	// retries. A run that returns the error or the cause of its ctx, and no other error,
-	// because the controller stops does not count as failed. A panic of GaveUp is logged and
+	// retries. A run that ends because the controller stops does not count as failed if it
+	// returns only the error or the cause of its ctx. A panic of GaveUp is logged and
 	// counted like a panic of the Func.
 	MaxRetries int
 	GaveUp     func(key K, err error)
@@ -163,12 +162,12 @@ func (c *Controller[K]) Observe(t Trace[K]) {
 // returns when all workers have ended and the handlers are removed: nil if ctx ended, and
 // an error if a cache has ended or was never run. It can be called once.
 //
-// Before Run, for instance in a replica that does not lead, the controller gets nothing
-// from its inputs. When Run begins, it gets each existing object once, and nothing for
-// objects that were deleted before: to clean up after deleted objects, use finalizers or
-// owner references. Keys that a stopped controller had not processed are lost: the next
-// controller begins with all objects that exist, but without keys that were added to
-// [Controller.Queue].
+// Before Run, for instance in a replica that does not lead, the controller gets nothing from its
+// inputs, unless [Controller.Attach] was called. When Run begins, it gets each existing object
+// once, and nothing for objects that were deleted before the handlers were added: to clean up
+// after deleted objects, use finalizers or owner references. Keys that a stopped controller had
+// not processed are lost: the next controller begins with all objects that exist, but without keys
+// that were added to [Controller.Queue].
 func (c *Controller[K]) Run(ctx context.Context) error {
 	if err := c.run(ctx); err != nil {
 		return fmt.Errorf("controller %s: %w", c.name, err)

@@ -200,8 +200,8 @@ func (c *Controller[K]) wiredInputs() []*input {
 	return c.inputs
 }
 
-// Attach adds the handlers of the inputs, which Run does otherwise. A Manager calls it
-// before it starts the informers, so that the controller gets the deletions that an
+// Attach adds the handlers of the inputs, which Run does otherwise. A Manager without an Elector
+// calls it before it starts the informers, so that the controller gets the deletions that an
 // informer finds when it starts from a snapshot. Further calls do nothing.
 func (c *Controller[K]) Attach() {
 	for _, in := range c.wiredInputs() {

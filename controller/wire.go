@@ -18,14 +18,15 @@ type Input[T kube.Object] interface {
 	Name() string // in causes, logs and errors
 }
 
-// For adds the key of each changed object of in, if all predicates return true for the
+// For adds the key of each changed object of the input in, if all predicates return true for the
 // change. Like Owns and Map it may be called while the controller runs: see [Source].
 func For[T kube.Object](c *Controller[kube.Key], in Input[T], only ...func(cache.Delta[T]) bool) *Source {
 	return wire(c, in, only, each[T])
 }
 
-// Owns adds, for each changed object of in, the key of its controlling owner, if that is an object
-// of the resource owner. If the object changes from one owner to another, it adds both keys.
+// Owns adds, for each changed object of the input in, the key of its controlling owner, if that is
+// an object of the resource given as owner. If the object changes from one owner to another, it
+// adds both keys.
 func Owns[T cache.Owned[R], R any](c *Controller[kube.Key], owner kube.Resource, in Input[T], only ...func(cache.Delta[T]) bool) *Source {
 	return wire(c, in, only, owners[T, R](owner))
 }
@@ -65,8 +66,8 @@ func ownerKey(owner kube.Resource, k kube.Key, refs []kube.OwnerReference) (kube
 	return kube.Key{Namespace: k.Namespace, Name: ref.Name}, true
 }
 
-// Map adds the keys that f returns for each changed object of in. For a modified object
-// it also adds the keys that f returns for its previous state, so that keys that no
+// Map adds the keys that f returns for each changed object of the input in. For a modified
+// object it also adds the keys that f returns for its previous state, so that keys that no
 // longer depend on the object run too. f must be fast: the cache waits for it.
 func Map[K comparable, T kube.Object](c *Controller[K], in Input[T], f func(T) []K, only ...func(cache.Delta[T]) bool) *Source {
 	if f == nil {
@@ -90,10 +91,11 @@ func mapped[K comparable, T kube.Object](f func(T) []K) func(cache.Delta[T], fun
 }
 
 // GenerationChanged passes creations, deletions, resyncs, and updates that change
-// metadata.generation. For resources that count generations, as custom resources do, it does
-// not pass updates that change only status or metadata, except a new deletionTimestamp, and
-// those that a later list shows: a restored server counts the generations again. For objects
-// without a generation, such as Services, it passes each update.
+// metadata.generation. For resources that count generations, as custom resources do, it does not
+// pass updates that change only status or metadata. It passes a new deletionTimestamp, which
+// changes the generation too, and each update that a later list shows, because a restored server
+// counts the generations again. For objects without a generation, such as Services, it passes each
+// update.
 func GenerationChanged[T interface {
 	kube.Object
 	GetGeneration() int64

@@ -131,10 +131,10 @@ func MayRefuseShard(err error) bool {
 	return errors.As(err, &st) && (st.Code == http.StatusInternalServerError || errors.Is(err, kube.ErrInvalid))
 }
 
-// Page takes the metadata of a page of items objects that was read to its end, and
-// reports whether more pages follow. It fails if the pages do not end (ErrEndless), or if this
-// page may be of another list, because it has no resourceVersion, unlike the first. Then begin
-// again, with another Cursor.
+// Page takes the metadata of a page that was read to its end, and the number of its objects, items.
+// It reports whether more pages follow. It fails if the pages do not end (ErrEndless), or if this
+// page may be of another list, because it has no resourceVersion, unlike the first. After an error
+// begin again, with another Cursor.
 func (c *Cursor) Page(m codec.ListMeta, items int) (more bool, err error) {
 	if c.revision == "" {
 		c.revision = kube.Revision(m.ResourceVersion)
@@ -174,7 +174,7 @@ func (c *Cursor) Revision() kube.Revision { return c.revision }
 // Expired takes the error of a request. If it means that the list's snapshot has expired, the
 // cursor continues at its position with the token of the response (resumed), or without one begins
 // again, in one page (restarted). It does not resume twice without a page in between, nor restart
-// a list in one page. See KEP-365.
+// a list that already is in one page. See KEP-365.
 func (c *Cursor) Expired(err error) (resumed, restarted bool) {
 	if !errors.Is(err, kube.ErrGone) || c.First() {
 		return false, false

@@ -31,10 +31,13 @@ func New[T kube.Object](c client.Collection[T], o Options) *Lister[T] {
 //
 // An object that cannot be decoded, or whose name is invalid (kube.CheckIdentity), is
 // yielded as a *codec.ItemError and the list continues. Any other error is the last
-// element. All retries without the Shard if the server refuses it, in JSON as [Page] does, and if
-// the snapshot expires between pages: the list then continues with a newer snapshot, or, if the
-// server offers none, begins again, once. Objects are then yielded twice, and Progress.Items
-// restarts at 0. A list whose pages do not end fails with ErrEndless.
+// element.
+//
+// All retries in three cases. If the server refuses the Shard, All requests all objects. If a
+// protobuf response cannot be read, it requests JSON, as [Page] does. If the snapshot expires
+// between pages, the list continues with a newer snapshot, or, if the server offers none, begins
+// again, once: objects are then yielded twice, and Progress.Items restarts at 0. A list whose
+// pages do not end fails with ErrEndless.
 func (l *Lister[T]) All(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		l.cur, l.progress, l.plain = Cursor{}, Progress{Remaining: -1}, false
@@ -147,9 +150,10 @@ func checked[T kube.Object](decode func([]byte) (T, error)) func([]byte) (T, err
 func (l *Lister[T]) Revision() kube.Revision { return l.cur.Revision() }
 
 // Page sends the next request of cur and yields the result of decode for each object as soon as
-// the object arrives. It retries in one case only: if a protobuf response cannot be read, in JSON.
-// decode gets the bytes of an object: JSON, or protobuf if a T can be decoded from it; c.Decoder
-// reads both. Objects that are not in o.Shard are yielded too, if the server sends them.
+// the object arrives. It retries in one case only: it requests JSON if a protobuf response cannot
+// be read, and no object was yielded. decode gets the bytes of an object: JSON, or protobuf if a T
+// can be decoded from it; c.Decoder reads both. Objects that are not in o.Shard are yielded too,
+// if the server sends them.
 //
 // An object that is too large, or that decode refuses, is yielded as a *codec.ItemError
 // with the value that decode returned, and the page continues. Any other error is the last

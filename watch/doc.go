@@ -4,7 +4,7 @@
 //	w := watch.New(client.Of[Pod](c, kube.Pods), watch.Options{})
 //	for ev, err := range w.Events(ctx) {
 //		if err != nil {
-//			log.Print(err) // a report: the watcher continues, unless the loop ends
+//			log.Print(err) // a report; after the last error the loop ends by itself
 //			continue
 //		}
 //		store.Apply(ev)
@@ -14,13 +14,13 @@
 // ADDED, MODIFIED and DELETED as they happen. A watch whose connection breaks is resumed
 // from its last revision, without another list. If it cannot be resumed, usually because
 // the server no longer has that history (410), another RESTART ... SYNCED follows, with every
-// existing object between them as ADDED, or with an error if it cannot be decoded. Others
-// were deleted.
+// existing object between them as ADDED, or with an error if it cannot be decoded. A known
+// object that comes in neither form was deleted.
 //
 // Requests are limited to about one a second after a burst of thirty, whatever the server
 // responds. A page of a list, except the last one, counts as a fraction of a request; the
 // more objects it contains, the smaller the fraction. A later loop over the same watcher shares
-// the limit of the first. Every pause after a request is reported.
+// the limit of the first. Pauses after a request are reported: see [Watcher.Events].
 //
 // The protocol is a function without I/O, in machine.go: it computes the next state from a state
 // and the outcome of one request. watcher.go sends the requests in the goroutine of the caller

@@ -14,7 +14,7 @@ type Type string
 // https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes.
 // RESTART and SYNCED come from this package.
 const (
-	Added    Type = "ADDED"    // exists; between RESTART and SYNCED it may have existed before
+	Added    Type = "ADDED"    // is new; between RESTART and SYNCED: exists
 	Modified Type = "MODIFIED" // changed
 	Deleted  Type = "DELETED"  // deleted; Object is its last state
 	Bookmark Type = "BOOKMARK" // no further change up to Revision

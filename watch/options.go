@@ -24,11 +24,11 @@ type Options struct {
 	Initial Initial
 
 	// Revision, if set, is where to resume: there is no RESTART and no SYNCED, unless
-	// the server no longer has that history.
+	// the watch cannot be resumed there: see Event.Cause.
 	Revision kube.Revision
 
-	// Seen is the latest known revision of the same server, at least Revision, which may be
-	// empty. If the server's revision is lower than Seen, the server was restored to an
+	// Seen is the latest known revision of the same server. It is not lower than Revision, if
+	// that is set. If the server's revision is lower than Seen, the server was restored to an
 	// earlier state: the collection is delivered again, and the Cause of RESTART is
 	// ErrAhead. The check costs one request, a list of one object.
 	Seen kube.Revision
@@ -45,15 +45,16 @@ type Options struct {
 	Timeout time.Duration
 
 	// Idle is the longest silence on a watch; a server sends bookmarks about every minute.
-	// After this time the connection is closed and the server's revision is checked by a list
+	// After Idle the connection is closed and the server's revision is checked by a list
 	// of one object. Default 3 minutes.
 	//
 	// If that revision is lower than the watcher's, the server was restored to an earlier
 	// state, and the collection is listed again. The revision is also checked when a server
 	// could not be reached, and when a watch did not end at the time that was asked for, which
-	// causes a check at most each 30 seconds, and at most each Idle where it happens repeatedly,
-	// behind a proxy for example. If the check fails, the watch continues: at once after an
-	// error response, and after the fifth time without a response.
+	// causes a check at most once in 30 seconds, and at most once in Idle where it happens
+	// repeatedly, behind a proxy for example. An error response ends the check, and the watch
+	// continues. Without a connection the check is repeated. A check without a response is tried
+	// five times, and then once after each watch, which is asked to last at most a minute.
 	//
 	// If the revision is higher and watches deliver nothing, a proxy may hold responses back
 	// until their end. The server is then asked to end watches within half of Idle, and later
@@ -68,8 +69,8 @@ type Options struct {
 	MarkerTimeout time.Duration
 
 	// Backoff is the pause before the first retry. It doubles with each consecutive retry,
-	// up to BackoffMax. Each pause is made longer by a random time, at most its own length.
-	// Defaults 800 ms and 30 s.
+	// up to BackoffMax. Each pause is made longer by a random time, at most its own length: a
+	// pause is at most twice BackoffMax. Defaults 800 ms and 30 s.
 	Backoff    time.Duration
 	BackoffMax time.Duration
 
