@@ -135,6 +135,16 @@ func (p *program) flagSet(out io.Writer) *pflag.FlagSet {
 	return f
 }
 
+// check refuses values that would have no effect. set says which flags are given.
+func (p *program) check(set *pflag.FlagSet) error {
+	for _, name := range []string{"to", "to-file", "companion"} {
+		if f := set.Lookup(name); f.Changed && f.Value.String() == "" {
+			return usage("--%s is empty", name) // as of a variable that is not set: the default is another sink
+		}
+	}
+	return nil
+}
+
 // target returns the URL of the sink, which may hold credentials: it must not be printed.
 func (p *program) target() (*url.URL, error) {
 	text := p.to
@@ -142,16 +152,10 @@ func (p *program) target() (*url.URL, error) {
 	case p.toFile != "" && p.to != "":
 		return nil, usage("--to and --to-file are both given: which of them?")
 	case p.toFile != "":
-		f, err := os.Open(p.toFile)
-		if err != nil {
+		var err error
+		if text, err = readURL(p.toFile); err != nil {
 			return nil, fmt.Errorf("--to-file: %w", err)
 		}
-		defer f.Close()
-		b, err := io.ReadAll(io.LimitReader(f, 64<<10))
-		if err != nil {
-			return nil, fmt.Errorf("--to-file: %w", err)
-		}
-		text = strings.TrimSpace(string(b))
 	case text == "":
 		text = p.env("LISTWATCH_SINK_TO")
 	}
@@ -168,6 +172,24 @@ func (p *program) target() (*url.URL, error) {
 		return nil, usage("--to has a password, which every process of this machine can read: use --to-file or LISTWATCH_SINK_TO")
 	}
 	return u, nil
+}
+
+// readURL returns what a file has, which must not be printed.
+func readURL(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, 64<<10))
+	if err != nil {
+		return "", err
+	}
+	text := strings.TrimSpace(string(b))
+	if text == "" {
+		return "", usage("%s has no URL", path)
+	}
+	return text, nil
 }
 
 // open opens the sink that the flags name.

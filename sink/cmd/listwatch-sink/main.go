@@ -57,7 +57,9 @@ func run(ctx context.Context, args []string, env func(string) string, stdout, st
 		err = usageError{err}
 	default:
 		p.replicas.given = set.Changed("shards")
-		err = p.start(ctx, set.Args())
+		if err = p.check(set); err == nil {
+			err = p.start(ctx, set.Args())
+		}
 	}
 	if interrupted(ctx, err) {
 		err = errors.New("interrupted")

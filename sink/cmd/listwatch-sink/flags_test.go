@@ -1,0 +1,33 @@
+package main
+
+import (
+	"io"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestAnEmptyURLIsNotTheDefault: a file or a variable that was not filled must not have the
+// program write elsewhere.
+func TestAnEmptyURLIsNotTheDefault(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("empty", []byte("\n \n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--to-file", "empty"}, "--to-file: empty has no URL"},
+		{[]string{"--to-file", "empty", "--nats-embedded"}, "--to-file: empty has no URL"},
+		{[]string{"--to-file", ""}, "--to-file is empty"},
+		{[]string{"--to", ""}, "--to is empty"},
+		{[]string{"--to", "https://127.0.0.1/events", "--companion", ""}, "--companion is empty"},
+	} {
+		errs := newConsole()
+		code := run(t.Context(), append(tt.args, "init"), func(string) string { return "" }, io.Discard, errs)
+		if made, _ := os.ReadDir("."); code != exitUsage || !strings.Contains(errs.String(), tt.want) || len(made) != 1 {
+			t.Errorf("%q: exit code %d, %d files\n%s", tt.args, code, len(made), errs)
+		}
+	}
+}
