@@ -168,10 +168,17 @@ func (p *program) target() (*url.URL, error) {
 	if err != nil {
 		return nil, usage("--to is not a URL, such as sqlite:cluster.db") // its text may be a password
 	}
-	if _, secret := u.User.Password(); secret && text == p.to {
+	if hasPassword(u) && text == p.to {
 		return nil, usage("--to has a password, which every process of this machine can read: use --to-file or LISTWATCH_SINK_TO")
 	}
 	return u, nil
+}
+
+// hasPassword reports whether a URL has a password: of its user, or as a parameter of PostgreSQL.
+func hasPassword(u *url.URL) bool {
+	_, secret := u.User.Password()
+	q := u.Query()
+	return secret || q.Has("password") || q.Has("sslpassword")
 }
 
 // readURL returns what a file has, which must not be printed.

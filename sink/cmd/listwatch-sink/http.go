@@ -36,7 +36,7 @@ func (p *program) openHTTP(ctx context.Context, u *url.URL, exists bool) (databa
 	default:
 		return nil, usage("%s: a companion has the scheme sqlite or postgres, not %q", given, at.Scheme)
 	}
-	if _, secret := at.User.Password(); secret && p.companion != "" {
+	if hasPassword(at) && p.companion != "" {
 		return nil, usage("--companion has a password, which every process of this machine can read: use LISTWATCH_SINK_COMPANION")
 	}
 	companion, err := p.openURL(ctx, at, exists)

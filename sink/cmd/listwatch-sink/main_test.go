@@ -372,10 +372,19 @@ func TestPathsAreNotCut(t *testing.T) {
 }
 
 func TestPasswordsInTheCommandLineAreRefused(t *testing.T) {
-	var out bytes.Buffer
-	errs := newConsole()
-	code := run(t.Context(), []string{"pods", "--to", "postgres://user:hunter2@localhost/db"}, func(string) string { return "" }, &out, errs)
-	if text := out.String() + errs.String(); code != exitUsage || strings.Contains(text, "hunter2") || !strings.Contains(text, "--to-file") {
-		t.Errorf("exit code %d\n%s", code, text)
+	for _, to := range []string{
+		"postgres://user:hunter2@127.0.0.1:1/db", "postgres://user@127.0.0.1:1/db?password=hunter2", "postgres://127.0.0.1:1/db?sslmode=disable&pass%77ord=hunter2",
+		"postgresql://user@127.0.0.1:1/db?sslpassword=hunter2", "kafka://127.0.0.1:1?password=hunter2", "nats://127.0.0.1:1?password=hunter2",
+	} {
+		for _, args := range [][]string{{"--to", to}, {"--to", "https://127.0.0.1:1", "--companion", to}} {
+			var out bytes.Buffer
+			errs := newConsole()
+			code := run(t.Context(), append(args, "init"), func(string) string { return "" }, &out, errs)
+			text := out.String() + errs.String()
+			advises := strings.Contains(text, "has a password") && strings.Contains(text, "LISTWATCH_SINK_")
+			if code != exitUsage || strings.Contains(text, "hunter2") || strings.HasPrefix(to, "postgres") && !advises {
+				t.Errorf("%q: exit code %d\n%s", args, code, text)
+			}
+		}
 	}
 }
