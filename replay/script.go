@@ -19,8 +19,8 @@ type ScriptOptions struct {
 
 	// Strict requires the requests as they were recorded: in the same order, with
 	// exactly the same query, Accept and User-Agent. Otherwise it is sufficient that
-	// method, path and parameters are the same, in any order; the parameter
-	// timeoutSeconds, which clients choose at random, does not count.
+	// method, path and parameters are the same, in any order; the parameters timeout
+	// and timeoutSeconds, which clients choose at random, do not count.
 	Strict bool
 }
 
@@ -107,7 +107,7 @@ func (s *Script) key(method, path, query string, h http.Header) string {
 		if v, err := url.QueryUnescape(p); err == nil {
 			p = v
 		}
-		if !strings.HasPrefix(p, "timeoutSeconds=") {
+		if name, _, _ := strings.Cut(p, "="); name != "timeout" && name != "timeoutSeconds" {
 			kept = append(kept, p)
 		}
 	}

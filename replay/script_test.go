@@ -159,6 +159,21 @@ func TestScriptAnswersInPaceAndOrder(t *testing.T) {
 	}
 }
 
+// TestScriptIgnoresRandomTimeouts: a generated client of client-go sends the same random time in
+// two parameters.
+func TestScriptIgnoresRandomTimeouts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := serve(t, replay.NewScript(load(t, []byte(`{"t":"header","format":"lwrec","version":1}
+{"t":"req","at":0,"id":1,"method":"GET","url":"/api/v1/pods?timeout=8m50s&timeoutSeconds=530&watch=true"}
+{"t":"resp","at":0,"id":1,"code":200}
+{"t":"end","at":0,"id":1,"cause":"eof"}
+`)), replay.ScriptOptions{}))
+		if got, want := ask(t, cfg, "/api/v1/pods?timeout=5m1s&timeoutSeconds=301&watch=true", 0), " 0s 200 0s eof"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	})
+}
+
 // TestScriptStrictlyAnswersTheClientThatWasRecorded: the Writer's Transport removes protobuf from
 // Accept, and sees no User-Agent where net/http adds one later.
 func TestScriptStrictlyAnswersTheClientThatWasRecorded(t *testing.T) {
