@@ -1,8 +1,11 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
+	"strconv"
 
 	"github.com/listwatch/listwatch/kube"
 )
@@ -16,6 +19,7 @@ type daemonSet struct {
 			Type          string `json:"type"`
 			RollingUpdate struct {
 				MaxUnavailable json.RawMessage `json:"maxUnavailable"`
+				MaxSurge       json.RawMessage `json:"maxSurge"`
 			} `json:"rollingUpdate"`
 		} `json:"updateStrategy"`
 	} `json:"spec"`
@@ -39,9 +43,14 @@ func (d *daemonSet) base() *object {
 	return &d.object
 }
 
+// daemons are the pods of a DaemonSet on a node.
+type daemons struct {
+	old, new *pod // of an old template and of the current one, neither over nor leaving
+	leaving  bool // there are others, which are being deleted
+}
+
 // syncDaemonSet maintains one pod on each node that the template selects.
 func (c *Cluster) syncDaemonSet(ctx context.Context, d *daemonSet) {
-	me := task{kube.DaemonSets.Plural, d.key()}
 	var template struct {
 		Spec struct {
 			NodeSelector map[string]string `json:"nodeSelector"`
@@ -49,89 +58,151 @@ func (c *Cluster) syncDaemonSet(ctx context.Context, d *daemonSet) {
 	}
 	_ = json.Unmarshal(d.Spec.Template, &template) // on an error it selects all nodes
 	revision := hashOf(d.Spec.Template)
-	pods := c.podsOf(&d.object)
-	there := map[string]*pod{}
 	st := daemonStatus{ObservedGeneration: d.Metadata.Generation}
-	for _, p := range pods {
-		other := there[p.Spec.NodeName]
-		n, ok := c.nodes.get(kube.Key{Name: p.Spec.NodeName})
-		switch {
-		case p.over() && !p.leaving():
-			c.stop(p)
-		case !ok || !subset(template.Spec.NodeSelector, n.Metadata.Labels):
-			if !p.leaving() {
-				st.NumberMisscheduled++
-				c.stop(p)
-			}
-		case other != nil && !p.leaving() && !other.leaving():
-			c.stop(p) // one is enough
-		case other == nil || other.leaving():
-			there[p.Spec.NodeName] = p
+	var nodes []string
+	for _, r := range c.nodes.rows {
+		if r.obj != nil && r.obj.Metadata.DeletionTimestamp == "" && subset(template.Spec.NodeSelector, r.obj.Metadata.Labels) {
+			nodes = append(nodes, r.key.Name)
 		}
 	}
-	var stale []*pod
-	made := 0
-	for _, r := range c.nodes.rows {
-		if r.obj == nil || r.obj.Metadata.DeletionTimestamp != "" || !subset(template.Spec.NodeSelector, r.obj.Metadata.Labels) {
-			continue
+	st.DesiredNumberScheduled = len(nodes)
+	surge := d.surge(len(nodes))
+	pods := c.podsOf(&d.object)
+	slices.SortStableFunc(pods, func(a, b *pod) int {
+		return cmp.Compare(a.Metadata.CreationTimestamp, b.Metadata.CreationTimestamp)
+	})
+	there := map[string]daemons{}
+	for _, p := range pods {
+		on := there[p.Spec.NodeName]
+		slot, beside := &on.old, on.new
+		if p.Metadata.Labels[revisionLabel] == revision {
+			slot, beside = &on.new, on.old
 		}
-		st.DesiredNumberScheduled++
-		p := there[r.key.Name]
+		n, ok := c.nodes.get(kube.Key{Name: p.Spec.NodeName})
+		switch {
+		case p.leaving():
+			on.leaving = true
+		case p.over():
+			c.stop(p)
+			on.leaving = true
+		case !ok || !subset(template.Spec.NodeSelector, n.Metadata.Labels):
+			st.NumberMisscheduled++
+			c.stop(p)
+		case *slot != nil || beside != nil && surge == 0:
+			c.stop(p) // one is enough
+		default:
+			*slot = p
+		}
+		there[p.Spec.NodeName] = on
+	}
+	var missing []string
+	for _, name := range nodes {
+		on := there[name]
+		p := cmp.Or(on.old, on.new) // the older one counts
 		if p == nil {
-			if made++; made > burst {
-				continue
+			if !on.leaving || surge > 0 {
+				missing = append(missing, name)
 			}
-			name := d.Metadata.Name + "-" + c.suffix(5)
-			labels := map[string]string{revisionLabel: revision, "pod-template-generation": "1"}
-			if c.newPod(kube.DaemonSets, &d.object, d.Spec.Template, name, labels, map[string]any{"nodeName": r.key.Name}) {
-				c.record(kube.DaemonSets, &d.object, "daemonset-controller", "SuccessfulCreate", "Created pod: %s", name)
-			}
-			continue
-		}
-		if p.leaving() {
 			continue
 		}
 		st.CurrentNumberScheduled++
-		if p.Metadata.Labels[revisionLabel] == revision {
+		if p == on.new {
 			st.UpdatedNumberScheduled++
-		} else {
-			stale = append(stale, p)
 		}
-		at, ready := p.availableAt(d.Spec.MinReadySeconds)
-		if ready {
+		if p.ready() {
 			st.NumberReady++
-			if !at.After(c.now) {
-				st.NumberAvailable++
-			} else {
-				c.later(at, me)
-			}
 		}
-	}
-	if made > burst {
-		c.later(c.now, me)
+		if d.available(c, p) {
+			st.NumberAvailable++
+		}
 	}
 	st.NumberUnavailable = st.DesiredNumberScheduled - st.NumberAvailable
-	if d.Spec.UpdateStrategy.Type != "OnDelete" {
-		c.renew(d, stale, st)
+	switch {
+	case d.Spec.UpdateStrategy.Type == "OnDelete":
+	case surge > 0:
+		missing = append(missing, c.renewBeside(d, nodes, there, surge)...)
+	default:
+		c.renew(d, nodes, there, st)
 	}
+	c.addDaemons(d, missing, revision)
 	c.patchStatus(ctx, kube.DaemonSets, &d.object, st)
 }
 
+// surge returns how many of n nodes may have a pod of the current template beside an old one.
+func (d *daemonSet) surge(n int) int {
+	most := d.Spec.UpdateStrategy.RollingUpdate.MaxSurge
+	if d.Spec.UpdateStrategy.Type == "OnDelete" || len(most) == 0 || string(most) == "null" {
+		return 0
+	}
+	return part(most, n, true)
+}
+
+// available reports whether a pod of d is available.
+func (d *daemonSet) available(c *Cluster, p *pod) bool {
+	return c.available(p, d.Spec.MinReadySeconds, task{kube.DaemonSets.Plural, d.key()})
+}
+
+// addDaemons creates a pod on each of these nodes.
+func (c *Cluster) addDaemons(d *daemonSet, nodes []string, revision string) {
+	if len(nodes) > burst {
+		nodes = nodes[:burst]
+		c.later(c.now, task{kube.DaemonSets.Plural, d.key()})
+	}
+	generation := cmp.Or(d.Metadata.Annotations["deprecated.daemonset.template.generation"], strconv.FormatInt(d.Metadata.Generation, 10))
+	labels := map[string]string{revisionLabel: revision, "pod-template-generation": generation}
+	for _, node := range nodes {
+		name := d.Metadata.Name + "-" + c.suffix(5)
+		if c.newPod(kube.DaemonSets, &d.object, d.Spec.Template, name, labels, map[string]any{"nodeName": node}) {
+			c.record(kube.DaemonSets, &d.object, "daemonset-controller", "SuccessfulCreate", "Created pod: %s", name)
+		}
+	}
+}
+
 // renew stops pods of an old template, as many as may be unavailable.
-func (c *Cluster) renew(d *daemonSet, stale []*pod, st daemonStatus) {
+func (c *Cluster) renew(d *daemonSet, nodes []string, there map[string]daemons, st daemonStatus) {
 	most := d.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable
 	if len(most) == 0 {
 		most = json.RawMessage("1")
 	}
 	room := max(1, part(most, st.DesiredNumberScheduled, true)) - st.NumberUnavailable
-	for _, p := range stale {
-		if at, ready := p.availableAt(d.Spec.MinReadySeconds); ready && !at.After(c.now) { // the others are unavailable already
+	for _, name := range nodes {
+		p := there[name].old
+		if p == nil {
+			continue
+		}
+		if d.available(c, p) { // the others are unavailable already
 			if room <= 0 {
 				continue
 			}
 			room--
 		}
-		c.stop(p)
-		c.record(kube.DaemonSets, &d.object, "daemonset-controller", "SuccessfulDelete", "Deleted pod: %s", p.Metadata.Name)
+		c.dismiss(d, p)
 	}
+}
+
+// renewBeside stops old pods that have a successor, or are not ready. It returns the nodes whose
+// old pod gets a successor now: an unavailable one at once, the others as many as surge allows.
+func (c *Cluster) renewBeside(d *daemonSet, nodes []string, there map[string]daemons, surge int) []string {
+	var urgent, others []string
+	for _, name := range nodes {
+		on := there[name]
+		switch {
+		case on.old == nil:
+		case on.new == nil && d.available(c, on.old):
+			others = append(others, name)
+		case on.new == nil:
+			urgent = append(urgent, name)
+		case d.available(c, on.new) || !on.old.ready():
+			c.dismiss(d, on.old)
+		default:
+			surge--
+		}
+	}
+	return append(urgent, others[:min(len(others), max(0, surge))]...)
+}
+
+// dismiss stops a pod of an old template.
+func (c *Cluster) dismiss(d *daemonSet, p *pod) {
+	c.stop(p)
+	c.record(kube.DaemonSets, &d.object, "daemonset-controller", "SuccessfulDelete", "Deleted pod: %s", p.Metadata.Name)
 }

@@ -72,6 +72,19 @@ func (p *pod) availableAt(minReady int) (time.Time, bool) {
 	return since.Add(time.Duration(minReady) * time.Second), true
 }
 
+// available reports whether p, which may be nil, is available, and schedules t for when it is.
+func (c *Cluster) available(p *pod, minReady int, t task) bool {
+	if p == nil {
+		return false
+	}
+	at, ready := p.availableAt(minReady)
+	if ready && at.After(c.now) {
+		c.later(at, t)
+		return false
+	}
+	return ready
+}
+
 // The life of a pod: its next step depends on its status. If the status is changed by
 // hand, it continues from there.
 const (

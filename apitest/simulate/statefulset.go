@@ -126,7 +126,7 @@ func (c *Cluster) order(s *statefulSet, byOrdinal map[int]*pod, start, want int,
 			}
 			made++
 		}
-		if !c.available(s, p) && !s.parallel() {
+		if !s.available(c, p) && !s.parallel() {
 			return true
 		}
 	}
@@ -136,17 +136,9 @@ func (c *Cluster) order(s *statefulSet, byOrdinal map[int]*pod, start, want int,
 	return false
 }
 
-// available reports whether p, which may be nil, is available, and schedules s for when it is.
-func (c *Cluster) available(s *statefulSet, p *pod) bool {
-	if p == nil {
-		return false
-	}
-	at, ready := p.availableAt(s.Spec.MinReadySeconds)
-	if ready && at.After(c.now) {
-		c.later(at, task{kube.StatefulSets.Plural, s.key()})
-		return false
-	}
-	return ready
+// available reports whether a pod of s, which may be nil, is available.
+func (s *statefulSet) available(c *Cluster, p *pod) bool {
+	return c.available(p, s.Spec.MinReadySeconds, task{kube.StatefulSets.Plural, s.key()})
 }
 
 // shrinkStateful stops the last excess pod; in parallel, all of them.
@@ -170,7 +162,7 @@ func (c *Cluster) renewStateful(s *statefulSet, byOrdinal map[int]*pod, start, w
 	}
 	spare := s.maxUnavailable(want)
 	for n := start; n < start+want; n++ {
-		if !c.available(s, byOrdinal[n]) {
+		if !s.available(c, byOrdinal[n]) {
 			spare--
 		}
 	}
@@ -178,7 +170,7 @@ func (c *Cluster) renewStateful(s *statefulSet, byOrdinal map[int]*pod, start, w
 		p := byOrdinal[n]
 		switch {
 		case p == nil || p.leaving() || p.Metadata.Labels[revisionLabel] == update:
-		case s.parallel() && !c.available(s, p):
+		case s.parallel() && !s.available(c, p):
 			c.stopStateful(s, p)
 		case spare > 0:
 			c.stopStateful(s, p)
