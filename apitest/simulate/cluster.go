@@ -55,6 +55,7 @@ type Cluster struct {
 	plans     map[string]plan                       // by the UID of the pod
 	serving   map[string]*slicing                   // by the UID of the Service
 	templates map[string]map[string]json.RawMessage // by the UID of the StatefulSet and the revision
+	runs      map[string]*run                       // by the UID of the Job
 	dirty     map[task]bool                         // to sync in this step
 	timers    timers
 	alarms    map[task]time.Time // next timer of each task
@@ -98,7 +99,7 @@ func New(srv *apitest.Server, o Options) *Cluster {
 		jobs:         newView(kube.Jobs, func() *job { return new(job) }),
 		services:     newView(kube.Services, func() *service { return new(service) }),
 		owned:        map[string]map[kube.Key]*pod{}, sets: map[string]map[kube.Key]*replicaSet{},
-		crowd: map[string]int{}, placed: map[string]int{}, waiting: map[kube.Key]bool{}, plans: map[string]plan{}, serving: map[string]*slicing{}, templates: map[string]map[string]json.RawMessage{},
+		crowd: map[string]int{}, placed: map[string]int{}, waiting: map[kube.Key]bool{}, plans: map[string]plan{}, serving: map[string]*slicing{}, templates: map[string]map[string]json.RawMessage{}, runs: map[string]*run{},
 		dirty: map[task]bool{}, alarms: map[task]time.Time{}, synced: map[task]time.Time{},
 	}
 }
@@ -200,7 +201,7 @@ func (c *Cluster) look() {
 	c.replicaSets.refresh(c.srv, c.sawSet)
 	c.statefulSets.refresh(c.srv, c.sawStatefulSet)
 	c.daemonSets.refresh(c.srv, func(old, d *daemonSet) { c.saw(kube.DaemonSets, old.base(), d.base()) })
-	c.jobs.refresh(c.srv, func(old, j *job) { c.saw(kube.Jobs, old.base(), j.base()) })
+	c.jobs.refresh(c.srv, c.sawJob)
 	c.services.refresh(c.srv, func(old, s *service) { c.saw(kube.Services, old.base(), s.base()) })
 	c.pods.refresh(c.srv, c.sawPod)
 }

@@ -13,8 +13,8 @@
 // cluster. It uses package time only, so testing/synctest makes it virtual.
 //
 // It is not a control plane: there are no limited resources, no affinity, taints,
-// probes, volumes, quotas, CronJobs, ReplicationControllers, ControllerRevisions or indexes
-// of Jobs. Nothing adopts or releases pods or ReplicaSets, and no container fails by itself.
-// Nothing writes the status of a PodDisruptionBudget either, so that evictions of its pods
-// are refused, as by a new one.
+// probes, volumes, quotas, CronJobs, ReplicationControllers, ControllerRevisions, or indexes,
+// podFailurePolicy and successPolicy of Jobs. Nothing adopts or releases pods or ReplicaSets,
+// and no container fails by itself. Nothing writes the status of a PodDisruptionBudget either,
+// so that evictions of its pods are refused, as by a new one.
 package simulate
