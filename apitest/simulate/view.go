@@ -98,11 +98,6 @@ func (v *view[T]) refresh(srv *apitest.Server, saw func(old, now T)) {
 	var none T
 	type change struct{ old, now T }
 	var changes []change
-	differ := func(a, b T) {
-		if a != none || b != none {
-			changes = append(changes, change{a, b})
-		}
-	}
 	for _, b := range bodies {
 		if len(old) > 0 && same(old[0].body, b) {
 			rows, old = append(rows, old[0]), old[1:]
@@ -110,36 +105,35 @@ func (v *view[T]) refresh(srv *apitest.Server, saw func(old, now T)) {
 		}
 		r := v.read(b)
 		for len(old) > 0 && old[0].key.Compare(r.key) < 0 {
-			differ(old[0].obj, none)
+			changes = append(changes, change{old[0].obj, none})
 			old = old[1:]
 		}
-		switch {
-		case len(old) == 0 || old[0].key != r.key:
-			differ(none, r.obj)
-		case same(old[0].body, b):
-			r, old = old[0], old[1:]
-		default:
-			if before := old[0].obj; before != none && r.obj != none && before.base().Metadata.UID != r.obj.base().Metadata.UID {
-				differ(before, none) // an object with the same name
-				differ(none, r.obj)
-			} else {
-				differ(before, r.obj)
+		before := none
+		if len(old) > 0 && old[0].key == r.key {
+			if same(old[0].body, b) {
+				r = old[0]
 			}
-			old = old[1:]
+			before, old = old[0].obj, old[1:]
+		}
+		if before != r.obj {
+			changes = append(changes, change{before, r.obj})
 		}
 		rows = append(rows, r)
 	}
 	for _, r := range old {
-		differ(r.obj, none)
+		changes = append(changes, change{r.obj, none})
 	}
 	v.rows = rows
 	for _, ch := range changes {
+		if ch.old != none && (ch.now == none || ch.old.base().Metadata.UID != ch.now.base().Metadata.UID) {
+			delete(v.known, ch.old.base().key())
+			saw(ch.old, none)
+			ch.old = none // now is another object with the same name
+		}
 		if ch.now != none {
 			v.known[ch.now.base().key()] = ch.now
-		} else {
-			delete(v.known, ch.old.base().key())
+			saw(ch.old, ch.now)
 		}
-		saw(ch.old, ch.now)
 	}
 }
 
