@@ -420,6 +420,37 @@ func TestCreateMakesANewFile(t *testing.T) {
 	}
 }
 
+// TestWriterSaysThatItsFileIsLost: nothing but that is said, and nothing is written into what is
+// there now. The file that was renamed ends in good order.
+func TestWriterSaysThatItsFileIsLost(t *testing.T) {
+	for _, name := range []string{"a.lwrec.ndjson", "a.lwrec.ndjson.gz"} {
+		path := filepath.Join(t.TempDir(), name)
+		w, err := replay.Create(path, replay.Header{}, replay.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(w.Mark("a"), w.Flush()); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Flush(); err != replay.ErrLost {
+			t.Errorf("Flush: %v", err)
+		}
+		_ = w.Mark("b")
+		if err := w.Close(); !errors.Is(err, replay.ErrLost) || err.Error() != replay.ErrLost.Error() {
+			t.Errorf("Close: %v", err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Size() != 0 {
+			t.Errorf("%v, %v", info, err)
+		}
+		if rec, err := replay.Open(path + ".old"); err != nil || len(rec.Entries) != 1 || rec.Truncated {
+			t.Errorf("%+v, %v", rec, err)
+		}
+	}
+}
+
 // FuzzReader: any file is read or refused, and what is read can be played.
 func FuzzReader(f *testing.F) {
 	f.Add([]byte(small))

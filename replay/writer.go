@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/codec"
+	"github.com/listwatch/listwatch/internal/disk"
 )
 
 // Options set how a recording is written. The zero value is the recommended setting;
@@ -43,6 +45,9 @@ const defaultMaxBytes = 1 << 30
 // ErrFull means that a recording has reached Options.MaxBytes.
 var ErrFull = errors.New("the recording has reached its size limit")
 
+// ErrLost means that the path of Create no longer names the file that is written.
+var ErrLost = errors.New("removed or replaced by somebody else, while in use")
+
 var (
 	errClosed    = errors.New("the recording is closed")
 	errLargeLine = errors.New("an entry is larger than a recording can hold")
@@ -53,7 +58,7 @@ var (
 // that plays.
 //
 // If recording fails, the recorded traffic continues: Err and Close return the first
-// failure.
+// failure, or ErrLost.
 type Writer struct {
 	rules Redaction
 	max   int64
@@ -113,12 +118,14 @@ func NewWriter(out io.Writer, h Header, o Options) (*Writer, error) {
 
 // Create creates a file and returns a Writer to it, whose Close closes the file. It
 // compresses if the name ends in .gz; a name should end in .lwrec.ndjson or
-// .lwrec.ndjson.gz. An existing file is not overwritten.
+// .lwrec.ndjson.gz. An existing file is not overwritten. Until Close the file is locked, by
+// flock(2), where the system and the file system have that.
 func Create(path string, h Header, o Options) (*Writer, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("create a recording: %w", err)
 	}
+	_ = disk.Flock(f) // without a lock, Flush still notices that somebody has replaced the file
 	o.Gzip = o.Gzip || strings.HasSuffix(path, ".gz")
 	w, err := NewWriter(f, h, o)
 	if err != nil {
@@ -147,18 +154,43 @@ func (w *Writer) Mark(label string) error {
 	return w.drain(true)
 }
 
-// Flush writes buffered entries to the underlying writer.
-func (w *Writer) Flush() error { return w.drain(true) }
+// Flush writes buffered entries to the underlying writer. It fails with ErrLost if the path of
+// Create no longer names the file; later entries are dropped.
+func (w *Writer) Flush() error {
+	w.find()
+	return w.drain(true)
+}
 
-// Err returns the first failure, such as ErrFull; nil if there is none.
+// find looks whether the path of the file still names it.
+func (w *Writer) find() {
+	if w.file == nil {
+		return
+	}
+	ours, err := w.file.Stat()
+	if err != nil {
+		return // it is closed
+	}
+	now, err := os.Stat(w.file.Name())
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(ours, now) {
+		err = ErrLost
+	}
+	if err != nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.full, w.err = true, err // whatever else failed: this is worse
+	}
+}
+
+// Err returns the first failure, such as ErrFull, or ErrLost; nil if there is none.
 func (w *Writer) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.err
 }
 
-// Close writes the footer and returns the first failure. Later entries are dropped.
+// Close writes the footer and returns the first failure, or ErrLost. Later entries are dropped.
 func (w *Writer) Close() error {
+	w.find()
 	w.mu.Lock()
 	if w.closed {
 		defer w.mu.Unlock()
@@ -181,7 +213,7 @@ func (w *Writer) Close() error {
 		err = errors.Join(err, w.gz.Close())
 	}
 	if w.file != nil {
-		err = errors.Join(err, w.file.Sync(), w.file.Close())
+		err = errors.Join(err, w.file.Sync(), disk.Funlock(w.file))
 	}
 	return err
 }

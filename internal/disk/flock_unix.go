@@ -9,9 +9,6 @@ import (
 	"time"
 )
 
-// ErrHeld is the error of Flock where another process holds the lock.
-var ErrHeld = errors.New("locked by another process")
-
 // patience is how long Flock waits. A process that is killed unlocks nothing, and one
 // that it was just starting has a copy of the descriptor until it runs its program.
 const patience = time.Second

@@ -1,11 +1,15 @@
 package disk
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"time"
 )
+
+// ErrHeld is the error of Flock where another process holds the lock.
+var ErrHeld = errors.New("locked by another process")
 
 // LockedError says that another process, or another user within this one, has the lock.
 type LockedError struct {

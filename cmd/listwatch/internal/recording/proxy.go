@@ -3,7 +3,6 @@ package recording
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net"
 	"net/http"
@@ -197,8 +196,8 @@ func (r *recorder) untilFull(ctx context.Context) error {
 	for {
 		select {
 		case <-tick.C:
-			if err := r.out.Err(); err != nil {
-				return exit.Failed(fmt.Errorf("record to %s: %w%s", r.flags.file, err, cli.RoomFor(err, "it")))
+			if err := r.out.Flush(); err != nil {
+				return r.broken(err)
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"log/slog"
 	"os"
@@ -199,26 +198,6 @@ func (o *fileFlags) recorder(ctx context.Context, c *client.Client, t *messages.
 	return &recorder{flags: o, client: c, talk: t, out: out, began: time.Now()}, nil
 }
 
-// create opens the file.
-func (o *fileFlags) create(h replay.Header) (*replay.Writer, error) {
-	if info, err := os.Stat(o.file); err == nil && o.force {
-		if !info.Mode().IsRegular() {
-			return nil, exit.Usage("%s is no file that could be replaced", o.file)
-		}
-		if err := os.Remove(o.file); err != nil {
-			return nil, exit.Failed(fmt.Errorf("replace %s: %w", o.file, err))
-		}
-	}
-	w, err := replay.Create(o.file, h, replay.Options{MaxBytes: o.maxBytes, IncludeSecrets: o.includeSecrets, IncludeEnv: o.includeEnv})
-	switch {
-	case errors.Is(err, fs.ErrExist):
-		return nil, exit.Usage("%s exists: give another name, or --force to replace it", o.file)
-	case err != nil:
-		return nil, exit.Failed(fmt.Errorf("%w%s", err, cli.RoomFor(err, "it")))
-	}
-	return w, nil
-}
-
 // recorder is one run of record, or of record proxy.
 type recorder struct {
 	flags   *fileFlags
@@ -266,6 +245,9 @@ func (r *recorder) events(ctx context.Context, o *eventFlags, targets []target.T
 		select {
 		case <-tick.C:
 			bar.At(int(r.count.Load()), total)
+			if err := r.out.Flush(); err != nil {
+				cancel(r.broken(err))
+			}
 		case <-watched:
 			r.talk.Done()
 			return context.Cause(ctx)
@@ -302,7 +284,7 @@ func (r *recorder) follow(ctx context.Context, o *eventFlags, t target.Target) e
 		var item *codec.ItemError
 		var stop *watch.Interruption
 		if err := r.out.Err(); err != nil {
-			return exit.Failed(fmt.Errorf("record to %s: %w%s", r.flags.file, err, cli.RoomFor(err, "it")))
+			return r.broken(err)
 		}
 		switch {
 		case err == nil && ev.Type == watch.Synced:
@@ -355,10 +337,22 @@ func only(t target.Target, events iter.Seq2[watch.Event[codec.RawFull], error]) 
 	}
 }
 
+// broken returns the error that ends a recording that failed with err.
+func (r *recorder) broken(err error) error {
+	if errors.Is(err, replay.ErrLost) {
+		return exit.Failed(fmt.Errorf("record to %s: %w: do not change the file while listwatch runs; what was recorded is lost, unless the file was only renamed", r.flags.file, err))
+	}
+	return exit.Failed(fmt.Errorf("record to %s: %w%s", r.flags.file, err, cli.RoomFor(err, "it")))
+}
+
 // close ends the file in good order. An end by err is the end of the program.
 func (r *recorder) close(err error) error {
-	if e := r.out.Close(); e != nil && !errors.Is(e, replay.ErrFull) && (err == nil || errors.Is(err, exit.ErrAskedFor)) {
-		err = exit.Failed(fmt.Errorf("record to %s: %w%s", r.flags.file, e, cli.RoomFor(e, "it")))
+	e := r.out.Close()
+	if errors.Is(e, replay.ErrLost) {
+		return r.broken(e) // what is at the path is not ours
+	}
+	if e != nil && !errors.Is(e, replay.ErrFull) && (err == nil || errors.Is(err, exit.ErrAskedFor)) {
+		err = r.broken(e)
 	}
 	if r.denied.Load() {
 		if e := os.Remove(r.flags.file); e == nil {
