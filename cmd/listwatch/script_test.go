@@ -319,6 +319,18 @@ func cmdFake(ts *testscript.TestScript, neg bool, args []string) {
 			w.Header().Set("Content-Type", args[2])
 			io.WriteString(w, args[3])
 		})
+	case "drip": // PATH: an answer that has no end, and no silence
+		srv.On(apitest.Match{Path: args[1]}, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			for text := `{"a":"`; r.Context().Err() == nil; text = "x" {
+				_, _ = io.WriteString(w, text) // to whoever still reads
+				_ = http.NewResponseController(w).Flush()
+				select {
+				case <-r.Context().Done():
+				case <-time.After(10 * time.Millisecond):
+				}
+			}
+		})
 	case "path": // PATH ACTION
 		srv.On(apitest.Match{Path: args[1]}, action(ts, args[2]))
 	case "headers": // from now on they are kept

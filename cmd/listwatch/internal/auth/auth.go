@@ -1,10 +1,12 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -31,7 +33,8 @@ type authFlags struct {
 
 const authLong = `Check, step by step, whether the cluster can be reached and which types may be listed
 and watched: print the files that were read, the user that the server sees, the step
-that fails, and what to do about it. Credentials are never printed.
+that fails, and what to do about it. Credentials are never printed. An answer that takes
+longer than three times --request-timeout fails.
 
 Types and names are given as for watch. Without any, all types that the server can list
 and watch are checked, and summarized.
@@ -169,7 +172,7 @@ func (c *check) configure() error {
 	for _, w := range cfg.Warnings {
 		step.warn(w)
 	}
-	c.cfg, c.seen = cfg, &seen{}
+	c.cfg, c.seen = cfg, &seen{longest: 3 * cmp.Or(cfg.Client.Timeout, time.Minute)}
 	described := describe(cfg.Client)
 	if c.flags.connection.Opts.Token != "" && len(described.Shown) > 0 { // over plain HTTP it is not shown
 		described.Shown[0].From = "--token"

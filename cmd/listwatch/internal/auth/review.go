@@ -41,7 +41,10 @@ func review[T any](ctx context.Context, c *client.Client, group, version, plural
 	if err == nil {
 		err = json.Unmarshal(b, &got)
 	}
-	if err != nil {
+	switch {
+	case errors.As(err, new(*endlessError)):
+		return got.Status, fmt.Errorf("POST %s/%s: %w", c.Server(), plural, err)
+	case err != nil:
 		return got.Status, fmt.Errorf("POST %s/%s: the answer cannot be read", c.Server(), plural)
 	}
 	return got.Status, nil

@@ -21,6 +21,8 @@ import (
 
 // seen is what a connection shows besides answers.
 type seen struct {
+	longest time.Duration // that an answer may take in whole
+
 	mu      sync.Mutex
 	address string
 	proto   string
@@ -30,7 +32,39 @@ type seen struct {
 
 func (s *seen) wrap(next http.RoundTripper) http.RoundTripper { return &looking{next, s} }
 
-// looking is a round tripper that looks at connections. Of requests it keeps nothing.
+// endlessError ends an answer that comes byte by byte: --request-timeout bounds only silence.
+type endlessError struct{ after time.Duration }
+
+func (e *endlessError) Error() string {
+	return fmt.Sprintf("the answer has not ended after %v", e.after)
+}
+
+func (*endlessError) Unwrap() error { return context.DeadlineExceeded }
+
+// body is that of an answer that ctx ends.
+type body struct {
+	io.ReadCloser
+	ctx    context.Context // of the request; only its cause is used
+	cancel context.CancelFunc
+}
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if cause := context.Cause(b.ctx); err != nil && errors.As(cause, new(*endlessError)) {
+		err = cause
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b *body) Close() error {
+	b.cancel()
+	return b.ReadCloser.Close()
+}
+
+// looking is a round tripper that looks at connections, and bounds the time of an answer. Of
+// requests it keeps nothing.
 type looking struct {
 	http.RoundTripper
 	seen *seen
@@ -39,7 +73,8 @@ type looking struct {
 // RoundTrip implements http.RoundTripper.
 func (l *looking) RoundTrip(req *http.Request) (*http.Response, error) {
 	s := l.seen
-	ctx := httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
+	ctx, cancel := context.WithTimeoutCause(req.Context(), s.longest, &endlessError{s.longest})
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.address = i.Conn.RemoteAddr().String()
@@ -52,8 +87,10 @@ func (l *looking) RoundTrip(req *http.Request) (*http.Response, error) {
 		s.tls = &tls.ConnectionState{PeerCertificates: broken.UnverifiedCertificates}
 	}
 	if err != nil {
+		cancel()
 		return nil, err
 	}
+	resp.Body = &body{resp.Body, ctx, cancel}
 	s.proto, s.tls = resp.Proto, resp.TLS
 	if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
 		s.skew = time.Since(at) - time.Second/2 // it has whole seconds
@@ -94,7 +131,10 @@ func versionOf(ctx context.Context, cl *client.Client) (string, error) {
 	var v struct {
 		GitVersion string `json:"gitVersion"`
 	}
-	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<16)).Decode(&v); err != nil {
+	switch err := json.NewDecoder(io.LimitReader(resp.Body, 1<<16)).Decode(&v); {
+	case errors.As(err, new(*endlessError)):
+		return "", fmt.Errorf("GET %s/version: %w", cl.Server(), err)
+	case err != nil:
 		return "", fmt.Errorf("GET %s/version: the answer is not JSON: this is not a Kubernetes API server", cl.Server())
 	}
 	return printable.Clip(printable.Line(v.GitVersion)), nil
