@@ -79,3 +79,36 @@ func TestServerThatRepeatsCredentialsIsNotQuoted(t *testing.T) {
 		})
 	}
 }
+
+// TestRepeatedCredentialsAreNotPrinted: an answer that is no error may repeat them, too.
+func TestRepeatedCredentialsAreNotPrinted(t *testing.T) {
+	s := newSecrecy(t)
+	const token = "planted-token-of-a-flag" // an error about an object changes those with a slash
+	s.srv.SetToken(token)
+	s.planted["plain token"] = []string{token}
+	repeat := func(code int, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(code)
+			io.WriteString(w, strings.ReplaceAll(body, "TOKEN", strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")))
+		}
+	}
+	s.srv.On(apitest.Match{Path: "/version"}, repeat(200, `{"gitVersion":"v1.36.0-`+strings.Repeat("x", 45)+`TOKEN"}`))
+	s.srv.On(apitest.Match{Path: "/apis/authentication.k8s.io/v1/selfsubjectreviews"}, repeat(201, `{"status":{"userInfo":{"username":"TOKEN","groups":["TOKEN"],"extra":{"TOKEN":["TOKEN"]}}}}`))
+	s.srv.On(apitest.Match{Path: "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"}, repeat(201, `{"status":{"reason":"TOKEN","evaluationError":"TOKEN"}}`))
+	s.srv.On(apitest.Match{Verb: "list", Resource: "pods"}, repeat(200,
+		`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"5"},"items":[{"metadata":{"name":"TOKEN\n","namespace":"d","uid":"u"}}]}`))
+	s.srv.On(apitest.Match{Path: "/api"}, repeat(200, `{"kind":"APIVersions","versions":["v1"]}`))
+	s.srv.On(apitest.Match{Path: "/api/v1"}, repeat(200,
+		`{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"TOKEN","singularName":"odd","kind":"Odd","namespaced":true,"verbs":["list","watch"]},{"name":"pods","kind":"Pod","namespaced":true,"verbs":["list","watch"]}]}`))
+	config := s.config(t, "token", "")
+	for _, args := range [][]string{{"auth", "check"}, {"auth", "check", "odd"}, {"auth", "check", "odd", "-o", "json"}, {"list", "odd"}} {
+		s.run(t, append(args, "--token", token, "--kubeconfig", config)...)
+	}
+	for _, format := range []string{"text", "json"} {
+		_, _, stderr := runAtHome(t, "list", "pods", "-A", "--log-format", format, "--token", token, "--kubeconfig", config)
+		if s.hold(t, "list's stderr", stderr); !strings.Contains(stderr, "(hidden)") {
+			t.Errorf("it was not asked: %s", stderr)
+		}
+	}
+}

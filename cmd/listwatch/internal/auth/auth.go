@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -104,6 +105,7 @@ func authCheck(p *cli.Program, cmd *cobra.Command, args []string, o *authFlags) 
 	}
 	c.report.OK = err == nil
 	if !o.quiet {
+		conceal(reflect.ValueOf(c.report), c.talk.Hide)
 		text, e := c.report.print(o.output)
 		if e != nil {
 			return exit.Failed(e)
@@ -178,7 +180,7 @@ func (c *check) configure() error {
 		described.Shown[0].From = "--token"
 	}
 	cfg.Client.Wrap = c.seen.wrap
-	if c.client, err = c.flags.connection.Dial(cfg, c.talk); err != nil {
+	if c.client, err = c.flags.connection.Dial(c.p, cfg, c.talk); err != nil {
 		described.fail(errors.Unwrap(err), c.advice(errors.Unwrap(err)))
 	}
 	c.report.Credentials = described

@@ -1,6 +1,10 @@
 package auth
 
-import "github.com/listwatch/listwatch/internal/printable"
+import (
+	"reflect"
+
+	"github.com/listwatch/listwatch/internal/printable"
+)
 
 // The results of a step of auth check.
 const (
@@ -140,4 +144,32 @@ func newReport() *report {
 		s.Status = statusNot
 	}
 	return r
+}
+
+// conceal hides the credentials that the server repeats, in all texts of v, a pointer to a part of
+// a report.
+func conceal(v reflect.Value, hide func(string) string) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(hide(v.String()))
+	case reflect.Pointer:
+		if !v.IsNil() {
+			conceal(v.Elem(), hide)
+		}
+	case reflect.Struct:
+		for _, f := range v.Fields() {
+			conceal(f, hide)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			conceal(v.Index(i), hide)
+		}
+	case reflect.Map: // the extra of a user
+		extra := map[string][]string{}
+		for k, values := range v.Interface().(map[string][]string) {
+			conceal(reflect.ValueOf(values), hide)
+			extra[hide(k)] = values
+		}
+		v.Set(reflect.ValueOf(extra))
+	}
 }

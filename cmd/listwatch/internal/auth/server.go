@@ -107,7 +107,7 @@ func (c *check) server(ctx context.Context) error {
 	step := &c.report.Server
 	step.URL = c.client.Server()
 	step.Proxy = proxyOf(c.cfg.Client)
-	version, err := versionOf(ctx, c.client)
+	version, err := versionOf(ctx, c.client, c.talk.Hide)
 	c.saw(step)
 	var st *kube.Status
 	if errors.As(err, &st) && (st.Code == http.StatusUnauthorized || st.Code == http.StatusForbidden || st.Code == http.StatusNotFound) {
@@ -122,7 +122,7 @@ func (c *check) server(ctx context.Context) error {
 	return nil
 }
 
-func versionOf(ctx context.Context, cl *client.Client) (string, error) {
+func versionOf(ctx context.Context, cl *client.Client, hide func(string) string) (string, error) {
 	resp, err := cl.Do(ctx, &client.Request{Path: "/version"})
 	if err != nil {
 		return "", err
@@ -137,7 +137,7 @@ func versionOf(ctx context.Context, cl *client.Client) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("GET %s/version: the answer is not JSON: this is not a Kubernetes API server", cl.Server())
 	}
-	return printable.Clip(printable.Line(v.GitVersion)), nil
+	return printable.Clip(hide(printable.Line(v.GitVersion))), nil
 }
 
 // saw puts down what the connection showed.

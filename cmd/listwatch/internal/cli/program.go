@@ -28,7 +28,8 @@ type Program struct {
 	Stderr io.Writer
 	Args   []string
 
-	Cfg *config.Config // what was loaded last, for explanations
+	Cfg     *config.Config      // what was loaded last, for explanations
+	Conceal []func(error) error // hide the credentials of the clients, for the last message
 
 	// dial opens connections; nil = the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -47,7 +48,11 @@ func (p *Program) Put(text string) error {
 
 // Fallback returns the voice that the arguments ask for.
 func (p *Program) Fallback() *messages.Writer {
-	return messages.New(p.Stderr, messages.LogFormat(p.Args), false)
+	t := messages.New(p.Stderr, messages.LogFormat(p.Args), false)
+	for _, f := range p.Conceal {
+		t.Conceal(f)
+	}
+	return t
 }
 
 // Colored: by the flag, else as https://no-color.org and

@@ -78,7 +78,7 @@ func (c *Flags) Load(p *cli.Program, t *messages.Writer) (*client.Client, *confi
 			c.warned[w] = true
 		}
 	}
-	cl, err := c.Dial(cfg, t)
+	cl, err := c.Dial(p, cfg, t)
 	return cl, cfg, err
 }
 
@@ -113,7 +113,7 @@ func (c *Flags) Read(p *cli.Program) (*config.Config, error) {
 }
 
 // Dial makes the client. It has not connected yet.
-func (c *Flags) Dial(cfg *config.Config, t *messages.Writer) (*client.Client, error) {
+func (c *Flags) Dial(p *cli.Program, cfg *config.Config, t *messages.Writer) (*client.Client, error) {
 	cfg.Client.Warn = func(text string) { t.Note("warning: " + text) }
 	if c.verbosity >= messages.RequestLevel {
 		cfg.Client.Trace = messages.RequestLog(t, cfg.Client.Server)
@@ -122,6 +122,8 @@ func (c *Flags) Dial(cfg *config.Config, t *messages.Writer) (*client.Client, er
 	if err != nil { // a message of a library
 		return nil, exit.Usage("%s", strings.TrimPrefix(err.Error(), "client: "))
 	}
+	t.Conceal(cl.Conceal)
+	p.Conceal = append(p.Conceal, cl.Conceal)
 	return cl, nil
 }
 

@@ -4,6 +4,7 @@ package messages
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -24,6 +25,7 @@ type Writer struct {
 
 	mu   sync.Mutex
 	w    io.Writer
+	safe []func(error) error  // remove credentials
 	many map[string]*repeated // by message, of each
 	bar  bool                 // a progress line stands at the cursor
 	Live bool                 // progress may be drawn over itself
@@ -32,9 +34,32 @@ type Writer struct {
 func New(w io.Writer, format string, quiet bool) *Writer {
 	t := &Writer{w: w, Quiet: quiet}
 	if format == "json" {
-		t.Log = slog.New(slog.NewJSONHandler(locked{t}, nil))
+		t.Log = slog.New(slog.NewJSONHandler(locked{t}, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Value.Kind() == slog.KindString {
+				a.Value = slog.StringValue(t.Hide(a.Value.String()))
+			}
+			return a
+		}}))
 	}
 	return t
+}
+
+// Conceal hides what f removes from errors, the credentials of a client, in all further lines.
+func (t *Writer) Conceal(f func(error) error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.safe = append(t.safe, f)
+}
+
+// Hide returns text, which a server may have sent, without credentials.
+func (t *Writer) Hide(text string) string {
+	t.mu.Lock()
+	safe := slices.Clone(t.safe)
+	t.mu.Unlock()
+	for _, f := range safe {
+		text = f(errors.New(text)).Error()
+	}
+	return text
 }
 
 // To replaces the writer that lines go to.
@@ -72,7 +97,7 @@ func (t *Writer) Say(level slog.Level, subject, text, message string, attrs ...a
 		t.Log.With("resource", subject).Log(context.Background(), level, message, attrs...)
 		return
 	}
-	fmt.Fprintf(locked{t}, "listwatch: %s: %s\n", printable.Line(subject), printable.Line(text))
+	fmt.Fprintf(locked{t}, "listwatch: %s: %s\n", printable.Line(t.Hide(subject)), printable.Line(t.Hide(text)))
 }
 
 // Info is Say at level Info.
@@ -160,7 +185,7 @@ func (t *Writer) Note(text string) {
 	case t.Log != nil:
 		t.Log.Warn("note", "text", text)
 	default:
-		fmt.Fprintf(locked{t}, "listwatch: %s\n", printable.Line(text))
+		fmt.Fprintf(locked{t}, "listwatch: %s\n", printable.Line(t.Hide(text)))
 	}
 }
 
@@ -170,7 +195,7 @@ func (t *Writer) Fatal(text string) {
 		t.Log.Error("ended", "err", text)
 		return
 	}
-	fmt.Fprintf(locked{t}, "listwatch: %s\n", printable.Line(text))
+	fmt.Fprintf(locked{t}, "listwatch: %s\n", printable.Line(t.Hide(text)))
 }
 
 // LogFormat returns the value of the last --log-format in args, valid or not, so that
