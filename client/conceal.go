@@ -4,22 +4,15 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/listwatch/listwatch/client/internal/hide"
 	"github.com/listwatch/listwatch/kube"
 )
 
 // Servers and proxies can echo our credentials: they repeat headers in errors and
 // warnings, and net/http quotes what it cannot parse.
-
-// minSecret is the length in bytes of the shortest credential that is redacted; shorter
-// strings would match unrelated text.
-const minSecret = 6
-
-const hidden = "(hidden)"
 
 // Conceal returns err with the credentials of c removed from its text and from a *kube.Status that
 // it wraps. Code that puts data of a server into errors must call it, as Do does.
@@ -94,20 +87,16 @@ func (e *concealed) As(target any) bool {
 	return ok
 }
 
+// ConcealIn overwrites the credentials of c in b, data of a server, by as many bytes; those of less
+// than 12 bytes are not looked for. It returns how many bytes at the end of b may begin one.
+func (c *Client) ConcealIn(b []byte) (open int) { return hide.Bytes(b, c.creds.secrets()) }
+
 // hide returns text without our credentials.
 func (k *credentials) hide(text string) string {
 	if text == "" {
 		return ""
 	}
-	for _, s := range k.secrets() {
-		if len(s) >= minSecret {
-			text = strings.ReplaceAll(text, s, hidden)
-			text = strings.ReplaceAll(text, url.QueryEscape(s), hidden)
-			quoted := strconv.Quote(s)
-			text = strings.ReplaceAll(text, quoted[1:len(quoted)-1], hidden)
-		}
-	}
-	return text
+	return hide.Text(text, k.secrets())
 }
 
 // secrets returns the current credentials as they are sent.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/listwatch/listwatch/client/internal/hide"
 )
 
 // RoundTripper returns a transport for requests of other clients, for instance in a
@@ -12,7 +14,8 @@ import (
 // it sends a request without a body again, once, if there is a newer credential or CA.
 //
 // It has neither the rate limit nor the timeouts of c, because a request may be a watch.
-// Responses are returned unchanged, whatever their code and content.
+// Responses are returned unchanged, whatever their code and content, but for the credentials of c
+// that an error or a header repeats: see [Client.ConcealIn].
 func (c *Client) RoundTripper() http.RoundTripper { return forwarder{c} }
 
 type forwarder struct{ c *Client }
@@ -67,6 +70,9 @@ func (f forwarder) send(r *http.Request, id *identity) (*http.Response, error) {
 	f.c.creds.authorize(out, id)
 	used := f.c.connections(id)
 	resp, err := used.of(&Request{Watch: true}).Transport.RoundTrip(out)
+	if resp != nil {
+		hide.Response(resp, f.c.creds.secrets)
+	}
 	return resp, f.c.Conceal(err)
 }
 

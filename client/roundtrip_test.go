@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -61,6 +62,40 @@ func TestRoundTripperIsTheClient(t *testing.T) {
 		d.mu.Unlock()
 		if got := req.Header.Get("Authorization"); got != "Bearer stranger" {
 			t.Errorf("the request was changed: %q", got)
+		}
+	}
+}
+
+// TestRoundTripperHidesWhatAnErrorRepeats: the client of a proxy does not see our credentials in
+// headers and errors, by as many bytes; other bodies are its data.
+func TestRoundTripperHidesWhatAnErrorRepeats(t *testing.T) {
+	const token, cover = "a-token-of-ours", "REDACTEDREDACTE"
+	code := 0
+	server := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		got := r.Header.Get("Authorization")
+		w.Header().Set("Warning", got)
+		w.Header().Set("Content-Length", strconv.Itoa(len(got)))
+		w.WriteHeader(code)
+		io.WriteString(w, got)
+	})
+	rt := newClient(t, client.Config{Server: server, Token: token, PlainHTTP: true}).RoundTripper()
+	for _, tt := range []struct {
+		code int
+		body string
+	}{{403, "Bearer " + cover}, {500, "Bearer " + cover}, {200, "Bearer " + token}} {
+		code = tt.code
+		req, err := http.NewRequestWithContext(t.Context(), "GET", server+"/a", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := rt.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if warning := resp.Header.Get("Warning"); err != nil || string(b) != tt.body || warning != "Bearer "+cover {
+			t.Errorf("%d: %q, warning %q, %v, want %q", tt.code, b, warning, err, tt.body)
 		}
 	}
 }

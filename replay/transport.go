@@ -61,7 +61,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		w.add(&Entry{Kind: KindEnd, At: w.now(), ID: id, Cause: EndClient}) // the rest is not HTTP
 	} else {
-		resp.Body = &body{rc: resp.Body, r: r, w: w, id: id, filter: filterFor(w.rules, r, resp)}
+		resp.Body = &body{rc: resp.Body, r: r, w: w, id: id, filter: &concealer{filter: filterFor(w.rules, r, resp), conceal: w.conceal}}
 	}
 	w.drain(true)
 	return resp, nil

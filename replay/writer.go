@@ -38,6 +38,11 @@ type Options struct {
 	// IncludeEnv keeps the values of environment variables of containers, which are
 	// often credentials.
 	IncludeEnv bool
+
+	// Conceal, if set, overwrites in b, of the server or of an entry, the credentials that the
+	// server repeats, by as many bytes, and returns how many bytes at the end of b may begin one:
+	// [client.Client.ConcealIn]. It may be called concurrently.
+	Conceal func(b []byte) (open int)
 }
 
 const defaultMaxBytes = 1 << 30
@@ -60,11 +65,12 @@ var (
 // If recording fails, the recorded traffic continues: Err and Close return the first
 // failure, or ErrLost.
 type Writer struct {
-	rules Redaction
-	max   int64
-	base  time.Time
-	file  *os.File // nil = the caller owns the writer
-	ids   atomic.Int64
+	rules   Redaction
+	conceal func(b []byte) (open int)
+	max     int64
+	base    time.Time
+	file    *os.File // nil = the caller owns the writer
+	ids     atomic.Int64
 
 	// Used by the goroutine that has set writing.
 	out io.Writer
@@ -97,13 +103,16 @@ func NewWriter(out io.Writer, h Header, o Options) (*Writer, error) {
 	if h.Tool == "" {
 		h.Tool = "listwatch"
 	}
-	w := &Writer{rules: h.Redaction, max: o.MaxBytes, base: now, out: out, counts: map[Kind]int{}, sum: sha256.New()}
+	w := &Writer{rules: h.Redaction, conceal: o.Conceal, max: o.MaxBytes, base: now, out: out, counts: map[Kind]int{}, sum: sha256.New()}
 	w.ready = sync.NewCond(&w.mu)
 	if w.max == 0 {
 		w.max = defaultMaxBytes
 	}
 	if o.Gzip {
 		w.gz = gzip.NewWriter(out)
+	}
+	if w.conceal == nil {
+		w.conceal = func([]byte) int { return 0 }
 	}
 	line, err := codec.Encode(struct {
 		T string `json:"t"`
@@ -112,6 +121,7 @@ func NewWriter(out io.Writer, h Header, o Options) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
+	w.conceal(line)
 	w.append(append(line, '\n'))
 	return w, w.drain(true)
 }
@@ -225,6 +235,7 @@ func (w *Writer) nextID() int { return int(w.ids.Add(1)) }
 // add appends an entry in memory; drain writes it.
 func (w *Writer) add(e *Entry) {
 	line, err := codec.Encode(e)
+	w.conceal(line)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {

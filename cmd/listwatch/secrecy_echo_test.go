@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/kube"
 )
 
 // TestServerThatRepeatsCredentialsIsNotQuoted: what the server, or something before
@@ -109,6 +111,50 @@ func TestRepeatedCredentialsAreNotPrinted(t *testing.T) {
 		_, _, stderr := runAtHome(t, "list", "pods", "-A", "--log-format", format, "--token", token, "--kubeconfig", config)
 		if s.hold(t, "list's stderr", stderr); !strings.Contains(stderr, "(hidden)") {
 			t.Errorf("it was not asked: %s", stderr)
+		}
+	}
+}
+
+// TestRepeatedCredentialsAreNotRecorded: neither with events nor with the traffic of another
+// client, which does not see those of an error.
+func TestRepeatedCredentialsAreNotRecorded(t *testing.T) {
+	s := newSecrecy(t)
+	heard := func(r *http.Request) string {
+		_, sent, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		return sent
+	}
+	s.srv.On(apitest.Match{Path: "/version"}, func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, `{"gitVersion":"v1.36.0-%s"}`, heard(r))
+	})
+	s.srv.On(apitest.Match{Resource: "configmaps"}, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Audit-Id", heard(r))
+		if r.URL.Query().Get("refuse") != "" {
+			w.WriteHeader(403)
+		}
+		half := heard(r)[:9]
+		fmt.Fprintf(w, `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"5"},"message":"you sent %s`, half)
+		http.NewResponseController(w).Flush()
+		fmt.Fprintf(w, `%s","items":[{"metadata":{"name":"a","namespace":"default","uid":"u","labels":{"a":%q}}}]}`, heard(r)[9:], heard(r))
+	})
+	for _, user := range []string{"token", "basic"} {
+		config, out := s.config(t, user, ""), t.TempDir()
+		s.run(t, "record", "configmaps", "--file", filepath.Join(out, "a.lwrec.ndjson"), "--max-events", "1", "--initial-list", "paged", "--kubeconfig", config)
+		file := filepath.Join(out, "b.lwrec.ndjson")
+		rec := serveProgram(t, "record", "proxy", "127.0.0.1:0", "--file", file, "--kubeconfig", config)
+		for query, code := range map[string]int{"": 200, "?refuse=1": 403} {
+			got, body := get(t, rec.url+kube.ConfigMaps.Path("default")+query)
+			if got != code {
+				t.Errorf("%s: %d %s", user, got, body)
+			}
+			if code != 200 {
+				s.hold(t, "an error of the proxy", body)
+			}
+		}
+		rec.stop()
+		s.search(t, out)
+		if b, err := os.ReadFile(file); err != nil || strings.Count(string(b), `{\"a\":\"REDACTED`) != 2 {
+			t.Errorf("it was not asked (%v): %s", err, b)
 		}
 	}
 }

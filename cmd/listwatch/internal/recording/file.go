@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
 	"github.com/listwatch/listwatch/internal/disk"
 	"github.com/listwatch/listwatch/internal/exit"
@@ -16,12 +17,13 @@ import (
 )
 
 // create opens the file. With --force it removes an existing one once the new one is there.
-func (o *fileFlags) create(h replay.Header) (*replay.Writer, error) {
+func (o *fileFlags) create(c *client.Client, h replay.Header) (*replay.Writer, error) {
 	settle, err := o.aside()
 	if err != nil {
 		return nil, err
 	}
-	w, err := replay.Create(o.file, h, replay.Options{MaxBytes: o.maxBytes, IncludeSecrets: o.includeSecrets, IncludeEnv: o.includeEnv})
+	w, err := replay.Create(o.file, h, replay.Options{
+		MaxBytes: o.maxBytes, IncludeSecrets: o.includeSecrets, IncludeEnv: o.includeEnv, Conceal: c.ConcealIn})
 	switch err = settle(err); {
 	case errors.Is(err, fs.ErrExist):
 		return nil, exit.Usage("%s exists: give another name, or --force to replace it", o.file)

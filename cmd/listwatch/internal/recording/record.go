@@ -191,7 +191,7 @@ func (o *eventFlags) check(cmd *cobra.Command) error {
 
 // recorder creates the file and returns what records to it.
 func (o *fileFlags) recorder(ctx context.Context, c *client.Client, t *messages.Writer) (*recorder, error) {
-	out, err := o.create(replay.Header{Tool: "listwatch " + cli.ThisBuild().Version, Cluster: clusterOf(ctx, c)})
+	out, err := o.create(c, replay.Header{Tool: "listwatch " + cli.ThisBuild().Version, Cluster: clusterOf(ctx, c)})
 	if err != nil {
 		return nil, err
 	}
