@@ -105,9 +105,9 @@ plays it again: as events, or as a server. "listwatch record proxy" records the
 traffic of another client.
 
 Secrets, and the values of environment variables, are replaced while they are
-recorded, by as many bytes; credentials are never in the file. A recording that was
-cut, even by kill -9, plays as far as it goes. It has the columns of custom resources
-if their definitions may be read.`
+recorded, by as many bytes. Credentials are not in the file, unless a server repeats
+one of less than 12 bytes. A recording that was cut, even by kill -9, plays as far as
+it goes. It has the columns of custom resources if their definitions may be read.`
 
 // Command is record.
 func Command(p *cli.Program) *cobra.Command {
