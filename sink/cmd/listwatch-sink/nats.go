@@ -65,20 +65,38 @@ func (p *program) openNATS(ctx context.Context, u *url.URL, exists bool) (_ data
 			stopNATS(s.server)
 		}
 	}()
-	if s.conn, err = nats.Connect((&url.URL{Scheme: u.Scheme, Host: u.Host}).String(), natsConnection(u)...); err != nil {
+	opening, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	ended := nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+		if errors.Is(err, jetstream.ErrProtocol) {
+			p.log.Warn("the connection to NATS ended", "at", u.Host, "err", err)
+			stop(err)
+		}
+	})
+	if s.conn, err = nats.Connect((&url.URL{Scheme: u.Scheme, Host: u.Host}).String(), append(natsConnection(u), ended)...); err != nil {
 		return nil, fmt.Errorf("connect to NATS at %s: %w", u.Host, err)
 	}
-	js, err := natsjs.New(s.conn)
+	if s.Sink, err = openStream(opening, s.conn, o, exists); err != nil {
+		if cause := context.Cause(opening); cause != nil && ctx.Err() == nil {
+			err = cause // rather than that it was cancelled
+		}
+		return nil, fmt.Errorf("at %s: %w", u.Host, err)
+	}
+	return s, nil
+}
+
+// openStream opens the sink of a connection, where exists only if there is its stream.
+func openStream(ctx context.Context, conn *nats.Conn, o jetstream.Options, exists bool) (*jetstream.Sink, error) {
+	js, err := natsjs.New(conn)
 	if err != nil {
 		return nil, err
 	}
 	if exists {
 		if _, err := js.Stream(ctx, o.Stream); err != nil {
-			return nil, fmt.Errorf("look for the stream %s at %s: %w", o.Stream, u.Host, err)
+			return nil, fmt.Errorf("look for the stream %s: %w", o.Stream, err)
 		}
 	}
-	s.Sink, err = jetstream.Open(ctx, js, o)
-	return s, err
+	return jetstream.Open(ctx, js, o)
 }
 
 func (p *program) natsOptions(u *url.URL) (o jetstream.Options, err error) {
@@ -108,7 +126,10 @@ func (p *program) natsOptions(u *url.URL) (o jetstream.Options, err error) {
 // natsConnection returns the options of the connection. Credentials do not become a part
 // of the URL that the client knows, and prints in errors.
 func natsConnection(u *url.URL) []nats.Option {
-	all := []nats.Option{nats.Name("listwatch-sink"), nats.MaxReconnects(-1), nats.Timeout(10 * time.Second)}
+	all := []nats.Option{
+		nats.Name("listwatch-sink"), nats.MaxReconnects(-1), nats.Timeout(10 * time.Second),
+		nats.SetCustomDialer(jetstream.Dialer{}), nats.SkipHostLookup(),
+	}
 	if name, password := u.User.Username(), ""; name != "" {
 		var ok bool
 		if password, ok = u.User.Password(); ok {
