@@ -90,7 +90,7 @@ func Open(ctx context.Context, o Options, base ...kgo.Opt) (*Sink, error) {
 	}
 	// Close of a client would push its metrics to a broker that may be gone: a takeover waits
 	// for that.
-	base = append([]kgo.Opt{kgo.DisableClientMetrics()}, base...)
+	base = append([]kgo.Opt{kgo.DisableClientMetrics(), kgo.BrokerMaxReadBytes(maxResponse), kgo.MaxDecompressBatchBytes(maxResponse)}, base...)
 	client, err := kgo.NewClient(base...)
 	if err != nil {
 		return nil, fmt.Errorf("open Kafka: %w", err)
@@ -105,6 +105,10 @@ func Open(ctx context.Context, o Options, base ...kgo.Opt) (*Sink, error) {
 	}
 	return s, nil
 }
+
+// maxResponse limits a response of a broker, and a batch of messages that is decompressed, in bytes.
+// The client asks for 50 MiB at once, and a broker exceeds that by one batch at most.
+const maxResponse = 64 << 20
 
 // Close closes all connections. No method may be under way.
 func (s *Sink) Close() {

@@ -37,6 +37,9 @@ var (
 	_ sink.Reader = (*Sink)(nil)
 )
 
+// maxMessage limits a message of the server, such as a row with its object, in bytes.
+const maxMessage = 64 << 20
+
 // Open connects to the database of a URL or DSN as libpq knows them, and brings the schema
 // up to date. Its errors do not show the URL, which may hold a password.
 func Open(ctx context.Context, url string, o Options) (*Sink, error) {
@@ -47,6 +50,7 @@ func Open(ctx context.Context, url string, o Options) (*Sink, error) {
 	if err != nil {
 		return nil, errors.New("open postgres: the URL cannot be read") // err may quote it
 	}
+	c.ConnConfig.MaxProtocolMessageBodyLen = maxMessage
 	c.AfterConnect = limitIdle
 	pool, err := pgxpool.NewWithConfig(ctx, c)
 	if err != nil {

@@ -75,7 +75,7 @@ func (p *program) openKafka(ctx context.Context, u *url.URL, exists bool) (datab
 
 // kafkaTopic fails where there is no such topic.
 func kafkaTopic(ctx context.Context, topic string, base []kgo.Opt) error {
-	c, err := kgo.NewClient(append(base[:len(base):len(base)], kgo.DisableClientMetrics())...)
+	c, err := kgo.NewClient(append(base[:len(base):len(base)], kgo.DisableClientMetrics(), kgo.BrokerMaxReadBytes(64<<20))...)
 	if err != nil {
 		return err
 	}
