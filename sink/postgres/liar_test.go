@@ -2,10 +2,16 @@ package postgres_test
 
 import (
 	"encoding/binary"
+	"errors"
 	"io"
 	"net"
+	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/listwatch/listwatch/sink/postgres"
 )
@@ -46,5 +52,34 @@ func TestMessagesOfAServerAreLimited(t *testing.T) {
 	_, err := postgres.Open(t.Context(), "postgres://u@"+at+"/db?sslmode=disable", postgres.Options{})
 	if err == nil || !strings.Contains(err.Error(), "at most 67108864") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestPasswordThatAServerRepeatsIsNotShown: it asks for the password in clear text.
+func TestPasswordThatAServerRepeatsIsNotShown(t *testing.T) {
+	const password = "planted/password"
+	ask := binary.BigEndian.AppendUint32(message('R', 4, ""), 3)
+	said := "SFATAL\x00C28P01\x00Mbad " + password + "\x00D" + password + "\x00\x00"
+	at := liar(t, append(ask, message('E', len(said), said)...))
+	file := filepath.Join(t.TempDir(), "passfile")
+	if err := os.WriteFile(file, []byte("*:*:*:*:"+password+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, from := range map[string]struct{ env, value, user, query string }{
+		"the URL":    {"PGPASSWORD", "", "u:" + url.QueryEscape(password), ""},
+		"PGPASSWORD": {"PGPASSWORD", password, "u", ""},
+		"a file":     {"PGPASSFILE", file, "u", ""},
+		"the query":  {"PGPASSWORD", "", "u", "&password=" + url.QueryEscape(password)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(from.env, from.value)
+			_, err := postgres.Open(t.Context(), "postgres://"+from.user+"@"+at+"/db?sslmode=disable"+from.query, postgres.Options{})
+			if err == nil || strings.Contains(err.Error(), password) || !strings.Contains(err.Error(), "bad (hidden)") {
+				t.Fatalf("error %v", err)
+			}
+			if refused := (*pgconn.PgError)(nil); !errors.As(err, &refused) || refused.Message != "bad (hidden)" || refused.Detail != "(hidden)" {
+				t.Errorf("it wraps %+v", refused)
+			}
+		})
 	}
 }

@@ -20,7 +20,7 @@ const (
 
 // Reshard divides the table of a resource in one transaction; see sink.Resharder.
 func (s *Sink) Reshard(ctx context.Context, cluster string, r kube.Resource, shards int) error {
-	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+	return s.conceal(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if err := s.lock(ctx, tx, cluster, r); err != nil {
 			return err
 		}
@@ -65,5 +65,5 @@ func (s *Sink) Reshard(ctx context.Context, cluster string, r kube.Resource, sha
 			}
 		}
 		return nil
-	})
+	}))
 }

@@ -156,14 +156,14 @@ func query[T any](ctx context.Context, s *Sink, from interface {
 		var zero T
 		rows, err := from.Query(ctx, s.sql(text), args...)
 		if err != nil {
-			yield(zero, err)
+			yield(zero, s.conceal(err))
 			return
 		}
 		defer rows.Close()
 		for rows.Next() {
 			v, err := scan(rows)
 			if err != nil {
-				yield(zero, err)
+				yield(zero, s.conceal(err))
 				return
 			}
 			if !yield(v, nil) {
@@ -171,7 +171,7 @@ func query[T any](ctx context.Context, s *Sink, from interface {
 			}
 		}
 		if err := rows.Err(); err != nil {
-			yield(zero, err)
+			yield(zero, s.conceal(err))
 		}
 	}
 }

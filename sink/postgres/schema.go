@@ -136,11 +136,11 @@ func (s *Sink) Prune(ctx context.Context, before time.Time, limit int) (int64, e
 	rows, err := s.pool.Query(ctx, `SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = to_regclass($1) AND c.relname < $2 ORDER BY 1 LIMIT $3`,
 		s.sql("$s.history"), partition(before.UTC()), limit)
 	if err != nil {
-		return 0, err
+		return 0, s.conceal(err)
 	}
 	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
-		return 0, err
+		return 0, s.conceal(err)
 	}
 	for i, name := range names {
 		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
@@ -148,7 +148,7 @@ func (s *Sink) Prune(ctx context.Context, before time.Time, limit int) (int64, e
 			return err
 		})
 		if err != nil {
-			return int64(i), err
+			return int64(i), s.conceal(err)
 		}
 	}
 	return int64(len(names)), nil

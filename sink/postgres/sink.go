@@ -15,6 +15,7 @@ import (
 
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/sink"
+	"github.com/listwatch/listwatch/sink/internal/conceal"
 	"github.com/listwatch/listwatch/sink/internal/wire"
 )
 
@@ -23,10 +24,12 @@ type Options struct {
 	Schema string // of the tables; default listwatch. It is made if there is none.
 }
 
-// Sink is a pool of connections. Its methods may be called from any goroutine.
+// Sink is a pool of connections. Its methods may be called from any goroutine. Their errors do not
+// show the password, which a server may repeat.
 type Sink struct {
 	pool           *pgxpool.Pool
 	schema, quoted string
+	password       string
 
 	mu   sync.Mutex
 	days map[time.Time]bool // whose partitions exist
@@ -41,7 +44,7 @@ var (
 const maxMessage = 64 << 20
 
 // Open connects to the database of a URL or DSN as libpq knows them, and brings the schema
-// up to date. Its errors do not show the URL, which may hold a password.
+// up to date. Its errors do not show the URL, which may hold a password, nor the password.
 func Open(ctx context.Context, url string, o Options) (*Sink, error) {
 	if o.Schema == "" {
 		o.Schema = "listwatch"
@@ -54,12 +57,12 @@ func Open(ctx context.Context, url string, o Options) (*Sink, error) {
 	c.AfterConnect = limitIdle
 	pool, err := pgxpool.NewWithConfig(ctx, c)
 	if err != nil {
-		return nil, fmt.Errorf("open postgres: %w", err)
+		return nil, fmt.Errorf("open postgres: %w", conceal.Error(err, c.ConnConfig.Password))
 	}
-	s := &Sink{pool: pool, schema: o.Schema, quoted: pgx.Identifier{o.Schema}.Sanitize(), days: map[time.Time]bool{}}
+	s := &Sink{pool: pool, password: c.ConnConfig.Password, schema: o.Schema, quoted: pgx.Identifier{o.Schema}.Sanitize(), days: map[time.Time]bool{}}
 	if err := s.migrate(ctx); err != nil {
 		pool.Close()
-		return nil, fmt.Errorf("open postgres: %w", err)
+		return nil, fmt.Errorf("open postgres: %w", s.conceal(err))
 	}
 	return s, nil
 }
@@ -71,6 +74,16 @@ func limitIdle(ctx context.Context, c *pgx.Conn) error {
 	_, err := c.Exec(ctx, `SELECT set_config('idle_in_transaction_session_timeout', '10s', false)
 		WHERE current_setting('idle_in_transaction_session_timeout') = '0'`)
 	return err
+}
+
+// conceal returns err without the password, also in the *pgconn.PgError that it wraps.
+func (s *Sink) conceal(err error) error {
+	if said := (*pgconn.PgError)(nil); errors.As(err, &said) { // which is this error's alone
+		for _, text := range []*string{&said.Message, &said.Detail, &said.Hint, &said.Where} {
+			*text = conceal.Text(*text, s.password)
+		}
+	}
+	return conceal.Error(err, s.password)
 }
 
 // Close closes the connections. No method may be under way.
@@ -115,7 +128,7 @@ func (s *Sink) Open(ctx context.Context, scope sink.Scope) (p sink.Position, kno
 		return s.put(ctx, tx, p)
 	})
 	if err != nil {
-		return sink.Position{}, nil, err
+		return sink.Position{}, nil, s.conceal(err)
 	}
 	return p, s.known(scope), nil
 }
@@ -138,11 +151,12 @@ func (s *Sink) put(ctx context.Context, tx pgx.Tx, p sink.Position) error {
 }
 
 // Commit writes records and position in one transaction; see sink.Sink.
-func (s *Sink) Commit(ctx context.Context, records []sink.Record, p sink.Position) error {
+func (s *Sink) Commit(ctx context.Context, records []sink.Record, p sink.Position) (err error) {
+	defer func() { err = s.conceal(err) }()
 	if err := s.provide(ctx, records); err != nil {
 		return err
 	}
-	err := s.commit(ctx, records, nil, p)
+	err = s.commit(ctx, records, nil, p)
 	refused := (*pgconn.PgError)(nil)
 	if errors.As(err, &refused) && refused.Code == noPartition { // somebody has dropped it; all is rolled back
 		s.mu.Lock()
@@ -181,7 +195,7 @@ func (s *Sink) unstorable(ctx context.Context, records []sink.Record) (map[int]s
 	for i := range records {
 		_, err := s.pool.Exec(ctx, `SELECT $1::text::jsonb, $2::text::jsonb`, objectText(records[i].Object), labelsText(records[i].Labels))
 		if refused := (*pgconn.PgError)(nil); errors.As(err, &refused) && refusesData(refused.Code) {
-			why[i] = "jsonb cannot hold it: " + refused.Message // which quotes nothing
+			why[i] = "jsonb cannot hold it: " + conceal.Text(refused.Message, s.password) // which quotes nothing
 		} else if err != nil {
 			return nil, err
 		}

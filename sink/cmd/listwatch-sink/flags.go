@@ -23,6 +23,7 @@ import (
 type program struct {
 	env    func(string) string
 	stdout io.Writer
+	voice  *voice // of log
 	log    *slog.Logger
 
 	connect   connection
@@ -221,6 +222,7 @@ func (p *program) sinkLog(exists bool) *slog.Logger {
 }
 
 func (p *program) openURL(ctx context.Context, u *url.URL, exists bool) (database, error) {
+	p.voice.hide(secrets(u)...)
 	switch u.Scheme {
 	case "nats", "tls":
 		return p.openNATS(ctx, u, exists)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/listwatch/listwatch/sink/cloudevents"
 )
@@ -45,6 +46,8 @@ func (p *program) openHTTP(ctx context.Context, u *url.URL, exists bool) (databa
 	}
 	header := http.Header{}
 	if credentials := p.env("LISTWATCH_SINK_AUTHORIZATION"); credentials != "" {
+		_, token, _ := strings.Cut(credentials, " ")
+		p.voice.hide(credentials, token)
 		header.Set("Authorization", credentials)
 	}
 	s, err := cloudevents.New(u.String(), companion, cloudevents.Options{Header: header})

@@ -48,7 +48,8 @@ func usage(format string, args ...any) error { return usageError{fmt.Errorf(form
 
 // run is the program.
 func run(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) int {
-	p := &program{maxTypes: maxTypes, env: env, stdout: stdout, log: slog.New(slog.NewTextHandler(stderr, nil))}
+	voice := &voice{w: stderr}
+	p := &program{maxTypes: maxTypes, env: env, stdout: stdout, voice: voice, log: slog.New(slog.NewTextHandler(voice, nil))}
 	set := p.flagSet(stderr)
 	err := set.Parse(args)
 	switch {
@@ -71,10 +72,10 @@ func run(ctx context.Context, args []string, env func(string) string, stdout, st
 	case errors.Is(err, errDifferent):
 		return exitDifference
 	case errors.As(err, &wrong):
-		fmt.Fprintf(stderr, "listwatch-sink: %v\nRun listwatch-sink --help for the flags.\n", err)
+		fmt.Fprintf(voice, "listwatch-sink: %s\nRun listwatch-sink --help for the flags.\n", voice.line(err))
 		return exitUsage
 	}
-	fmt.Fprintf(stderr, "listwatch-sink: %v\n", err)
+	fmt.Fprintf(voice, "listwatch-sink: %s\n", voice.line(err))
 	return exitFailed
 }
 
