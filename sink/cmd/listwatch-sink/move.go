@@ -43,9 +43,18 @@ func (p *program) source(ctx context.Context) (*source, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the UID of the namespace kube-system, which names the cluster (or set --cluster-id): %w", err)
 		}
-		s.id = ns.UID
+		if s.id = ns.UID; !validUID(s.id) {
+			return nil, errors.New("the UID of the namespace kube-system, which names the cluster, does not have 1 to 63 letters, digits and hyphens: set --cluster-id")
+		}
 	}
 	return s, nil
+}
+
+// validUID reports whether a UID can name the cluster in what a sink stores. Those of
+// kube-apiserver are texts of RFC 4122.
+func validUID(uid string) bool {
+	const fit = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-"
+	return uid != "" && len(uid) <= 63 && strings.IndexFunc(uid, func(r rune) bool { return !strings.ContainsRune(fit, r) }) < 0
 }
 
 // resources resolves names as people type them.
