@@ -68,7 +68,7 @@ var (
 
 // Open makes the topics that do not exist, and takes the others as they are. base are the options
 // of all clients that the Sink makes: brokers, TLS, SASL. A topic that is not compacted as it
-// should is an sink.ErrRefused. ctx bounds Open only.
+// should is an sink.ErrRefused. A broker must answer within 10 seconds. ctx bounds Open only.
 func Open(ctx context.Context, o Options, base ...kgo.Opt) (*Sink, error) {
 	if o.Prefix == "" {
 		o.Prefix = "listwatch"
@@ -95,6 +95,10 @@ func Open(ctx context.Context, o Options, base ...kgo.Opt) (*Sink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open Kafka: %w", err)
 	}
+	if err := reach(ctx, client, 10*time.Second); err != nil {
+		client.Close()
+		return nil, fmt.Errorf("open Kafka: %w", err)
+	}
 	s := &Sink{
 		o: o, base: base, admin: kadm.NewClient(client), owned: map[string]possession{},
 		history: o.Prefix + ".history", table: o.Prefix + ".table", positions: o.Prefix + ".positions",
@@ -109,6 +113,18 @@ func Open(ctx context.Context, o Options, base ...kgo.Opt) (*Sink, error) {
 // maxResponse limits a response of a broker, and a batch of messages that is decompressed, in bytes.
 // The client asks for 50 MiB at once, and a broker exceeds that by one batch at most.
 const maxResponse = 64 << 20
+
+// reach fails where no broker answers a request for metadata in time.
+func reach(ctx context.Context, client *kgo.Client, timeout time.Duration) error {
+	late := fmt.Errorf("no broker has answered in %v", timeout)
+	short, cancel := context.WithTimeoutCause(ctx, timeout, late)
+	defer cancel()
+	err := client.Ping(short)
+	if err != nil && context.Cause(short) == late {
+		return late
+	}
+	return err
+}
 
 // Close closes all connections. No method may be under way.
 func (s *Sink) Close() {

@@ -45,16 +45,15 @@ const maxMessage = 64 << 20
 
 // Open connects to the database of a URL or DSN as libpq knows them, and brings the schema
 // up to date. Its errors do not show the URL, which may hold a password, nor the password.
+// A server has 10 seconds for a new connection, unless connect_timeout says otherwise.
 func Open(ctx context.Context, url string, o Options) (*Sink, error) {
 	if o.Schema == "" {
 		o.Schema = "listwatch"
 	}
-	c, err := pgxpool.ParseConfig(url)
+	c, err := configure(url)
 	if err != nil {
-		return nil, errors.New("open postgres: the URL cannot be read") // err may quote it
+		return nil, err
 	}
-	c.ConnConfig.MaxProtocolMessageBodyLen = maxMessage
-	c.AfterConnect = limitIdle
 	pool, err := pgxpool.NewWithConfig(ctx, c)
 	if err != nil {
 		return nil, fmt.Errorf("open postgres: %w", conceal.Error(err, c.ConnConfig.Password))
@@ -65,6 +64,20 @@ func Open(ctx context.Context, url string, o Options) (*Sink, error) {
 		return nil, fmt.Errorf("open postgres: %w", s.conceal(err))
 	}
 	return s, nil
+}
+
+// configure returns how connections are made.
+func configure(url string) (*pgxpool.Config, error) {
+	c, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, errors.New("open postgres: the URL cannot be read") // err may quote it
+	}
+	c.ConnConfig.MaxProtocolMessageBodyLen = maxMessage
+	if c.ConnConfig.ConnectTimeout == 0 {
+		c.ConnConfig.ConnectTimeout = 10 * time.Second
+	}
+	c.AfterConnect = limitIdle
+	return c, nil
 }
 
 // limitIdle lets the server end a transaction whose client is silent for 10 seconds, unless

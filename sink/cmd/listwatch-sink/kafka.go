@@ -11,6 +11,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -80,7 +81,13 @@ func kafkaTopic(ctx context.Context, topic string, base []kgo.Opt) error {
 		return err
 	}
 	defer c.Close()
-	all, err := kadm.NewClient(c).ListTopics(ctx, topic)
+	const timeout = 10 * time.Second
+	short, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no broker has answered in %v", timeout))
+	defer cancel()
+	all, err := kadm.NewClient(c).ListTopics(short, topic)
+	if err != nil && short.Err() != nil {
+		err = context.Cause(short)
+	}
 	if err == nil {
 		err = all[topic].Err
 	}
