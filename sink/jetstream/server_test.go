@@ -207,7 +207,7 @@ func TestOpenWarnsOfOtherLimits(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const text = `level=WARN msg="sink: the stream keeps its own limits, and not the retention that is asked for" stream=listwatch `
+	const text = `level=WARN msg="sink: the stream keeps its own limits, and not what is asked for" stream=listwatch `
 	got := []string{warned(720 * time.Hour), warned(720 * time.Hour), warned(2 * time.Second)}
 	edit(func(c *natsjs.StreamConfig) { c.MaxAge, c.Duplicates = 2*time.Second, 2*time.Second })
 	got = append(got, warned(2*time.Second), warned(-1))
@@ -225,6 +225,21 @@ func TestOpenWarnsOfOtherLimits(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+}
+
+// TestOpenWarnsOfOtherReplicas: only where a number is given.
+func TestOpenWarnsOfOtherReplicas(t *testing.T) {
+	js := connect(t, start(t, t.TempDir()))
+	for _, tt := range []struct {
+		replicas int
+		want     string
+	}{{1, ""}, {0, ""}, {3, `has="replicas=1" asked="replicas=3" change="nats stream edit listwatch --replicas=3"`}} {
+		var log strings.Builder
+		_, err := jetstream.Open(t.Context(), js, jetstream.Options{Replicas: tt.replicas, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		if err != nil || !strings.Contains(log.String(), tt.want) || (log.Len() > 0) != (tt.want != "") {
+			t.Errorf("%d replicas: %v, %s", tt.replicas, err, log.String())
+		}
 	}
 }
 

@@ -21,7 +21,8 @@ type Options struct {
 	Stream string // default "listwatch"
 	Bucket string // default: the name of the stream
 
-	// Replicas of the stream and the bucket. Default 1.
+	// Replicas of the stream and the bucket. Default 1. Those that exist keep their own: Open
+	// warns where a stream has another number than is given.
 	Replicas int
 
 	// Retention is how long records of the history are kept, in whole seconds; GAP
@@ -65,6 +66,7 @@ func Open(ctx context.Context, js jetstream.JetStream, o Options) (*Sink, error)
 	if o.Bucket == "" {
 		o.Bucket = o.Stream
 	}
+	replicas := o.Replicas
 	if o.Replicas <= 0 {
 		o.Replicas = 1
 	}
@@ -89,13 +91,13 @@ func Open(ctx context.Context, js jetstream.JetStream, o Options) (*Sink, error)
 	if c := table.CachedInfo().Config; !sources(c, o.Stream) || c.MaxMsgsPerSubject != 1 {
 		return nil, fmt.Errorf("the bucket %s is not made of the stream %s: name another by Options.Bucket: %w", o.Bucket, o.Stream, sink.ErrRefused)
 	}
-	warn(o, stream.CachedInfo().Config)
+	warn(o, replicas, stream.CachedInfo().Config)
 	return &Sink{nc: js.Conn(), js: js, o: o, stream: stream, owned: map[string]possession{}}, nil
 }
 
-// warn logs the limits of a stream that remove records earlier or later than o says. They
-// belong to whoever administers it.
-func warn(o Options, c jetstream.StreamConfig) {
+// warn logs the limits of a stream that remove records earlier or later than o says, and its
+// replicas if another number is given. They belong to whoever administers it.
+func warn(o Options, replicas int, c jetstream.StreamConfig) {
 	var has, asked []string
 	limit := func(name string, is, want any) {
 		if is != want {
@@ -110,6 +112,9 @@ func warn(o Options, c jetstream.StreamConfig) {
 	if !c.DiscardNewPerSubject {
 		limit("max-msgs-per-subject", c.MaxMsgsPerSubject, int64(-1))
 	}
+	if replicas > 0 {
+		limit("replicas", c.Replicas, replicas)
+	}
 	if has == nil {
 		return
 	}
@@ -117,7 +122,7 @@ func warn(o Options, c jetstream.StreamConfig) {
 	if o.Retention > 0 && c.Duplicates > o.Retention { // which the server refuses
 		change += " --dupe-window=" + o.Retention.String()
 	}
-	o.Logger.Warn("sink: the stream keeps its own limits, and not the retention that is asked for", "stream", o.Stream,
+	o.Logger.Warn("sink: the stream keeps its own limits, and not what is asked for", "stream", o.Stream,
 		"has", strings.Join(has, " "), "asked", strings.Join(asked, " "), "change", change)
 }
 

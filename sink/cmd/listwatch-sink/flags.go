@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -136,14 +137,35 @@ func (p *program) flagSet(out io.Writer) *pflag.FlagSet {
 	return f
 }
 
-// check refuses values that would have no effect. set says which flags are given.
+// check refuses values that would have no effect or make no sense. set says which flags are given.
 func (p *program) check(set *pflag.FlagSet) error {
 	for _, name := range []string{"to", "to-file", "companion"} {
 		if f := set.Lookup(name); f.Changed && f.Value.String() == "" {
 			return usage("--%s is empty", name) // as of a variable that is not set: the default is another sink
 		}
 	}
+	switch {
+	case p.batch.records < 1:
+		return usage("--batch %d: a batch has at least one record", p.batch.records)
+	case p.batch.flush <= 0:
+		return usage("--flush %v: not a time above 0", p.batch.flush)
+	case p.history < 0:
+		return usage("--history %v is negative: 0 keeps all", p.history)
+	case p.selection.maxObject < 0:
+		return usage("--max-object %d is negative: 0 is no limit", p.selection.maxObject)
+	case p.wait < 0:
+		return usage("--wait %v is negative: 0 does not wait", p.wait)
+	}
 	return nil
+}
+
+// count returns the value of a parameter of --to that counts something.
+func count(name, value string) (int, error) {
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 1 {
+		return 0, usage("--to: %s=%s is not a number above 0", name, value)
+	}
+	return n, nil
 }
 
 // target returns the URL of the sink, which may hold credentials: it must not be printed.

@@ -31,3 +31,27 @@ func TestAnEmptyURLIsNotTheDefault(t *testing.T) {
 		}
 	}
 }
+
+func TestValuesWithoutSenseAreRefused(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--batch", "0"}, "--batch 0: a batch"},
+		{[]string{"--flush", "-1s"}, "--flush -1s: not a time above 0"},
+		{[]string{"--flush", "0s"}, "--flush 0s: not a time above 0"},
+		{[]string{"--history", "-1s"}, "--history -1s is negative"},
+		{[]string{"--max-object", "-4"}, "--max-object -4 is negative"},
+		{[]string{"--wait", "-5s"}, "--wait -5s is negative"},
+		{[]string{"--to", "kafka://127.0.0.1:1?partitions=0"}, "--to: partitions=0 is not a number above 0"},
+		{[]string{"--to", "kafka://127.0.0.1:1?replicas=x"}, "--to: replicas=x is not a number above 0"},
+		{[]string{"--to", "nats://127.0.0.1:1?replicas=-1"}, "--to: replicas=-1 is not a number above 0"},
+	} {
+		errs := newConsole()
+		code := run(t.Context(), append(tt.args, "init"), func(string) string { return "" }, io.Discard, errs)
+		if code != exitUsage || !strings.Contains(errs.String(), tt.want) {
+			t.Errorf("%q: exit code %d\n%s", tt.args, code, errs)
+		}
+	}
+}

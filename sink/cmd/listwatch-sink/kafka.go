@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -47,15 +46,15 @@ func (p *program) openKafka(ctx context.Context, u *url.URL, exists bool) (datab
 	for name := range q {
 		switch value := q.Get(name); name {
 		case "partitions":
-			o.Partitions, err = strconv.Atoi(value)
+			o.Partitions, err = count(name, value)
 		case "replicas":
-			o.Replicas, err = strconv.Atoi(value)
+			o.Replicas, err = count(name, value)
 		case "brokers", "tls", "ca", "cert", "key", "sasl":
 		default:
 			return nil, usage("--to: a kafka URL has no parameter %q: there are brokers, partitions, replicas, tls, ca, cert, key and sasl", name)
 		}
 		if err != nil {
-			return nil, usage("--to: %s=%s is not a number", name, q.Get(name))
+			return nil, err
 		}
 	}
 	base, err := kafkaConnection(u)

@@ -109,8 +109,8 @@ func (p *program) natsOptions(u *url.URL) (o jetstream.Options, err error) {
 		o.Retention = -1
 	}
 	if n := q.Get("replicas"); n != "" {
-		if o.Replicas, err = strconv.Atoi(n); err != nil {
-			return o, usage("--to: replicas=%s is not a number", n)
+		if o.Replicas, err = count("replicas", n); err != nil {
+			return o, err
 		}
 	}
 	for name := range q {
