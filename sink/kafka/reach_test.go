@@ -21,7 +21,7 @@ func TestASilentBrokerIsGivenUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	defer l.Close() // before client.Close, which would wait for it
+	defer l.Close()
 	if err := reach(t.Context(), client, 50*time.Millisecond); err == nil || err.Error() != "no broker has answered in 50ms" {
 		t.Errorf("error %v", err)
 	}

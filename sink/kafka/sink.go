@@ -110,7 +110,7 @@ func Open(ctx context.Context, o Options, base ...kgo.Opt) (*Sink, error) {
 	return s, nil
 }
 
-// maxResponse limits a response of a broker, and a batch of messages that is decompressed, in bytes.
+// maxResponse limits a response of a broker, and a batch that is decompressed, in bytes.
 // The client asks for 50 MiB at once, and a broker exceeds that by one batch at most.
 const maxResponse = 64 << 20
 
