@@ -62,7 +62,7 @@ var floors = map[string]float64{
 	"client":                     2,
 	"client/internal/merge":      1.5,
 	"client/internal/redirect":   -1,
-	"client/internal/hide":       -1,
+	"internal/hide":              -1,
 	"client/internal/upgrade":    -1,
 	"client/internal/alert":      -1,
 	"apitest":                    2,

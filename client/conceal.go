@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/listwatch/listwatch/client/internal/hide"
+	"github.com/listwatch/listwatch/internal/hide"
 	"github.com/listwatch/listwatch/kube"
 )
 

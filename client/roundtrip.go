@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/listwatch/listwatch/client/internal/hide"
+	"github.com/listwatch/listwatch/internal/hide"
 )
 
 // RoundTripper returns a transport for requests of other clients, for instance in a
