@@ -87,9 +87,13 @@ func (e *concealed) As(target any) bool {
 	return ok
 }
 
-// ConcealIn overwrites the credentials of c in b, data of a server, by as many bytes; those of less
-// than 12 bytes are not looked for. It returns how many bytes at the end of b may begin one.
-func (c *Client) ConcealIn(b []byte) (open int) { return hide.Bytes(b, c.creds.secrets()) }
+// ConcealIn overwrites the credentials of c in b, data of a server, by as many bytes, also where
+// JSON, URLs or HTML write characters of them in another way, and where only their first 16 or more
+// characters are there. Those of less than 12 bytes are not looked for. It returns how many bytes
+// at the end of b may begin one, unless b is the last of the data.
+func (c *Client) ConcealIn(b []byte, last bool) (open int) {
+	return hide.Bytes(b, c.creds.secrets(), last)
+}
 
 // hide returns text without our credentials.
 func (k *credentials) hide(text string) string {

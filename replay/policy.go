@@ -111,18 +111,19 @@ func filterFor(rules Redaction, r *http.Request, resp *http.Response) filter {
 // concealer hides the credentials that the server repeats, also one in pieces, before filter.
 type concealer struct {
 	filter
-	conceal func(b []byte) (open int)
+	conceal func(b []byte, last bool) (open int)
 	open    []byte // may begin a credential
 }
 
 func (c *concealer) feed(b []byte) []byte {
 	b = append(c.open, b...)
-	n := len(b) - c.conceal(b)
+	n := len(b) - c.conceal(b, false)
 	c.open = slices.Clone(b[n:])
 	return c.filter.feed(b[:n])
 }
 
 func (c *concealer) finish() []byte {
+	c.conceal(c.open, true)
 	rest := slices.Clone(c.filter.feed(c.open))
 	c.filter.taken(len(rest))
 	return append(rest, c.filter.finish()...)

@@ -32,7 +32,8 @@ type Options struct {
 	MaxBytes int64
 
 	// IncludeSecrets keeps the data of Secrets, and last-applied annotations, for
-	// everyone who can read the file. Tokens and credentials are never kept.
+	// everyone who can read the file. Tokens and credentials of
+	// requests are never kept.
 	IncludeSecrets bool
 
 	// IncludeEnv keeps the values of environment variables of containers, which are
@@ -40,9 +41,9 @@ type Options struct {
 	IncludeEnv bool
 
 	// Conceal, if set, overwrites in b, of the server or of an entry, the credentials that the
-	// server repeats, by as many bytes, and returns how many bytes at the end of b may begin one:
-	// [client.Client.ConcealIn]. It may be called concurrently.
-	Conceal func(b []byte) (open int)
+	// server repeats, by as many bytes, and returns how many bytes at the end of b may begin one,
+	// unless b is the last of the data: [client.Client.ConcealIn]. It may be called concurrently.
+	Conceal func(b []byte, last bool) (open int)
 }
 
 const defaultMaxBytes = 1 << 30
@@ -66,7 +67,7 @@ var (
 // failure, or ErrLost.
 type Writer struct {
 	rules   Redaction
-	conceal func(b []byte) (open int)
+	conceal func(b []byte, last bool) (open int)
 	max     int64
 	base    time.Time
 	file    *os.File // nil = the caller owns the writer
@@ -112,7 +113,7 @@ func NewWriter(out io.Writer, h Header, o Options) (*Writer, error) {
 		w.gz = gzip.NewWriter(out)
 	}
 	if w.conceal == nil {
-		w.conceal = func([]byte) int { return 0 }
+		w.conceal = func([]byte, bool) int { return 0 }
 	}
 	line, err := codec.Encode(struct {
 		T string `json:"t"`
@@ -121,7 +122,7 @@ func NewWriter(out io.Writer, h Header, o Options) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.conceal(line)
+	w.conceal(line, true)
 	w.append(append(line, '\n'))
 	return w, w.drain(true)
 }
@@ -235,7 +236,7 @@ func (w *Writer) nextID() int { return int(w.ids.Add(1)) }
 // add appends an entry in memory; drain writes it.
 func (w *Writer) add(e *Entry) {
 	line, err := codec.Encode(e)
-	w.conceal(line)
+	w.conceal(line, true)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {

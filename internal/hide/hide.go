@@ -5,39 +5,45 @@ import (
 	"bytes"
 	"io"
 	"net/http"
-	"net/url"
-	"strconv"
 	"strings"
 )
 
-// minText and minBytes are the lengths in bytes of the shortest credential that is replaced in
-// texts for people, and in data: shorter strings would match what is unrelated.
+// The lengths in bytes of the shortest credential that is replaced in texts for people, and in
+// data, and in characters of the shortest part of one: shorter strings would match what is
+// unrelated.
 const (
-	minText  = 6
-	minBytes = 12
+	minText, partText   = 6, 8
+	minBytes, partBytes = 12, 16
 )
 
 // Text returns text without secrets.
 func Text(text string, secrets []string) string {
-	for _, s := range forms(secrets, minText) {
-		text = strings.ReplaceAll(text, s, "(hidden)")
+	for _, s := range compile(secrets, minText, partText, false) {
+		var out strings.Builder
+		b, at := []byte(text), 0
+		for start, end, _ := s.find(b, 0, true); start < len(b); start, end, _ = s.find(b, at, true) {
+			out.WriteString(text[at:start] + "(hidden)")
+			at = end
+		}
+		if at > 0 {
+			text = out.String() + text[at:]
+		}
 	}
 	return text
 }
 
-// Bytes overwrites secrets in b, by as many bytes. It returns how many bytes at the end of b may
-// be the beginning of one.
-func Bytes(b []byte, secrets []string) (open int) {
-	for _, s := range forms(secrets, minBytes) {
-		at := 0
-		for i := bytes.Index(b, []byte(s)); i >= 0; i = bytes.Index(b[at:], []byte(s)) {
-			fill(b[at+i:][:len(s)])
-			at += i + len(s)
-		}
-		for n := min(len(s)-1, len(b)-at); n > open; n-- {
-			if string(b[len(b)-n:]) == s[:n] {
-				open = n
+// Bytes overwrites secrets in b, by as many bytes, so that JSON remains JSON. It returns how many
+// bytes at the end of b may be the beginning of one, unless this is the last of the data.
+func Bytes(b []byte, secrets []string, last bool) (open int) {
+	for _, s := range compile(secrets, minBytes, partBytes, true) {
+		for at := 0; at < len(b); {
+			start, end, more := s.find(b, at, last)
+			if more {
+				open = max(open, len(b)-start)
+				break
 			}
+			fill(b[start:end])
+			at = end
 		}
 	}
 	return open
@@ -54,23 +60,6 @@ func fill(b []byte) {
 	}
 }
 
-// forms returns secrets of at least n bytes as texts, URLs and quotes have them.
-func forms(secrets []string, n int) (all []string) {
-	for _, s := range secrets {
-		if len(s) < n {
-			continue
-		}
-		all = append(all, s)
-		if escaped := url.QueryEscape(s); escaped != s {
-			all = append(all, escaped)
-		}
-		if quoted := strconv.Quote(s); len(quoted) != len(s)+2 {
-			all = append(all, quoted[1:len(quoted)-1])
-		}
-	}
-	return all
-}
-
 // Response hides secrets, which are asked for as resp is read, in its headers, and in the body of
 // an error. Another body is the data of the user, who may write it back.
 func Response(resp *http.Response, secrets func() []string) {
@@ -78,7 +67,7 @@ func Response(resp *http.Response, secrets func() []string) {
 	for _, values := range resp.Header {
 		for i, v := range values {
 			b := []byte(v)
-			Bytes(b, now)
+			Bytes(b, now, true)
 			values[i] = string(b)
 		}
 	}
@@ -103,10 +92,7 @@ func (b *body) Read(p []byte) (int, error) {
 		var n int
 		n, b.err = b.ReadCloser.Read(buf)
 		b.buf = append(b.buf, buf[:n]...)
-		b.open = Bytes(b.buf, b.secrets())
-	}
-	if b.err != nil {
-		b.open = 0 // nothing follows
+		b.open = Bytes(b.buf, b.secrets(), b.err != nil)
 	}
 	n := copy(p, b.buf[:len(b.buf)-b.open])
 	if b.buf = b.buf[n:]; len(b.buf) == 0 {

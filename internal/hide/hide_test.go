@@ -2,13 +2,22 @@ package hide
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
+	"html"
 	"io"
+	"math/rand/v2"
+	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"unicode/utf16"
+
+	"github.com/listwatch/listwatch/kube"
 )
 
-const secret = `planted"token+of a test`
+const planted = `planted"token+of a test`
 
 // TestBytesKeepTheirNumber: a credential is overwritten in each of its forms, a number by a number,
 // and what is too short not at all.
@@ -17,26 +26,165 @@ func TestBytesKeepTheirNumber(t *testing.T) {
 		text, want string
 		open       int
 	}{
-		{"a " + secret + " b " + secret, "a REDACTEDREDACTEDREDACTE b REDACTEDREDACTEDREDACTE", 0},
+		{"a " + planted + " b " + planted, "a REDACTEDREDACTEDREDACTE b REDACTEDREDACTEDREDACTE", 0},
 		{`planted\"token+of a test.`, "REDACTEDREDACTEDREDACTED.", 0},
 		{"planted%22token%2Bof+a+test.", "REDACTEDREDACTEDREDACTEDRED.", 0},
 		{"123456789012 12345678901", "111111111111 12345678901", 11},
-		{"short", "short", 0}, {"x planted", "x planted", 7}, {"", "", 0},
+		{`planted"token+of, planted"token`, `planted"token+of, planted"token`, 13},
+		{"planted\uFFFDtoken+of…", "REDACTEDREDACTEDRE…", 0},
+		{strings.Repeat(`\`, 101) + planted, strings.Repeat(`\`, 38) + strings.Repeat("REDACTED", 11)[:86], 0},
+		{"short", "short", 0}, {"x planted", "x planted", 7}, {`x\`, `x\`, 1}, {"", "", 0},
 	} {
 		b := []byte(tt.text)
-		if open := Bytes(b, []string{secret, "123456789012", "short", ""}); string(b) != tt.want || open != tt.open {
+		if open := Bytes(b, []string{planted, "123456789012", "short", ""}, false); string(b) != tt.want || open != tt.open {
 			t.Errorf("%q: %q, open %d, want %q, open %d", tt.text, b, open, tt.want, tt.open)
+		}
+	}
+}
+
+// TestCutCredentials are hidden, and what is too short is not.
+func TestCutCredentials(t *testing.T) {
+	const planted = "planted<token+of a test"
+	for n := range len(planted) {
+		text := "'" + planted[:n] + "…>"
+		want := text
+		if n >= partText {
+			want = "'(hidden)…>"
+		}
+		if got := Text(text, []string{planted}); got != want {
+			t.Errorf("%q: %q", text, got)
+		}
+		b := []byte(text)
+		Bytes(b, []string{planted}, true)
+		if hidden := string(b) != text; hidden != (n >= partBytes) {
+			t.Errorf("%q: %q", text, b)
+		}
+	}
+}
+
+const quotes = 6 // of encodings, which may be nested
+
+// encodings are how programs quote a text.
+var encodings = []func(string) string{
+	func(s string) string { b, _ := json.Marshal(s); return string(b) },
+	func(s string) string {
+		var b strings.Builder
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		_ = e.Encode(s) // into memory
+		return strings.TrimSuffix(b.String(), "\n")
+	},
+	func(s string) string { return ascii(s, `\u%04x`) },
+	func(s string) string { return ascii(s, `\u%04X`) },
+	func(s string) string { return strings.ReplaceAll(s, "/", `\/`) },
+	strconv.Quote,
+	url.QueryEscape, url.PathEscape, html.EscapeString,
+	func(s string) string { return (&url.URL{Path: "/" + s}).String()[1:] },
+	func(s string) string { return strings.ReplaceAll(strings.ReplaceAll(s, "&", "&#x26;"), "+", "&#43;") },
+}
+
+// ascii is JSON in ASCII, with escapes of what is not plain.
+func ascii(s, escape string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteString("\\" + string(r))
+		case r < 128 && !strings.ContainsRune("<>&+=/'", r):
+			b.WriteRune(r)
+		default:
+			for _, half := range utf16.Encode([]rune{r}) {
+				fmt.Fprintf(&b, escape, half)
+			}
+		}
+	}
+	return b.String()
+}
+
+// TestCredentialsAreFoundInEachForm: random ones, in random quotes of up to three levels, as a name
+// that was cleaned, in pieces; and JSON remains JSON.
+func TestCredentialsAreFoundInEachForm(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(2, 2))
+	const letters = `abcXYZ059-._~+/=&<>"'%\ äß€😀:@!$(){}[],;|` + "`^"
+	runes := []rune(letters)
+	for range 5_000 {
+		var s strings.Builder
+		for range 12 + rnd.IntN(20) {
+			s.WriteRune(runes[rnd.IntN(len(runes))])
+		}
+		credential := "q" + s.String() + "q"     // ends where it can be seen
+		if strings.Contains(credential, "%5c") { // in a URL, this is a backslash
+			continue
+		}
+		text, how := credential, []int{}
+		if rnd.IntN(2) == 0 {
+			how = append(how, quotes+rnd.IntN(len(encodings)-quotes))
+		}
+		for range rnd.IntN(4) {
+			how = append(how, rnd.IntN(quotes))
+		}
+		for _, i := range how {
+			text = encodings[i](text)
+		}
+		text = "before " + text + " after"
+		secrets := []string{credential}
+		b := []byte(text)
+		Bytes(b, secrets, true)
+		if !only(string(b)) {
+			t.Fatalf("%q by %v: %q: %q", credential, how, text, b)
+		}
+		if shown := Text(text, secrets); !only(shown) {
+			t.Fatalf("%q by %v: %q: %q", credential, how, text, shown)
+		}
+		if shown := Text(kube.CleanName(credential), secrets); !only("before " + shown + " after") {
+			t.Fatalf("%q: %q", credential, shown)
+		}
+		got, err := io.ReadAll(&body{ReadCloser: io.NopCloser(iotest.OneByteReader(strings.NewReader(text))), secrets: func() []string { return secrets }})
+		if err != nil || !bytes.Equal(got, b) {
+			t.Fatalf("%q by %v: %q, at once %q, %v", credential, how, got, b, err)
+		}
+	}
+}
+
+// only reports whether nothing but quotes is left beside what was hidden.
+func only(text string) bool {
+	text = strings.NewReplacer("before ", "", " after", "", "(hidden)", "", "REDACTED", "").Replace(text)
+	return strings.Trim(text, "REDACTED\"\\/%25F&quot;#34uFFFD�") == ""
+}
+
+// TestJSONRemainsJSON where a credential, or its beginning, is overwritten in it.
+func TestJSONRemainsJSON(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(2, 4))
+	letters := []rune(`nu"\/ä<&😀` + "\n0")
+	text := func(n int) string {
+		var s strings.Builder
+		for range n {
+			s.WriteRune(letters[rnd.IntN(len(letters))])
+		}
+		return s.String()
+	}
+	for range 5_000 {
+		credential := text(12 + rnd.IntN(20))
+		value := text(rnd.IntN(5)) + credential[:rnd.IntN(len(credential)+1)] + text(rnd.IntN(90))
+		b, err := json.Marshal(map[string]string{"a": value + credential, "b": value})
+		if err != nil {
+			t.Fatal(err)
+		}
+		was := bytes.Clone(b)
+		Bytes(b, []string{credential}, true)
+		if !json.Valid(b) || bytes.Equal(b, was) {
+			t.Fatalf("%q in %s: %s", credential, was, b)
 		}
 	}
 }
 
 // TestBodyHidesWhatIsSplit: a credential may arrive in pieces, and the body ends as it did.
 func TestBodyHidesWhatIsSplit(t *testing.T) {
-	text := strings.Repeat(secret+" and plan ", 5) + "plant"
+	text := strings.Repeat(planted+" and plan ", 5) + "plant"
 	want := []byte(text)
-	Bytes(want, []string{secret})
+	Bytes(want, []string{planted}, true)
 	for _, r := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text)), iotest.DataErrReader(strings.NewReader(text))} {
-		b := &body{ReadCloser: io.NopCloser(r), secrets: func() []string { return []string{secret} }}
+		b := &body{ReadCloser: io.NopCloser(r), secrets: func() []string { return []string{planted} }}
 		if err := iotest.TestReader(b, want); err != nil {
 			t.Error(err)
 		}

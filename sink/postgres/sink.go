@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/listwatch/listwatch/internal/hide"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/sink"
 	"github.com/listwatch/listwatch/sink/internal/conceal"
@@ -93,7 +94,7 @@ func limitIdle(ctx context.Context, c *pgx.Conn) error {
 func (s *Sink) conceal(err error) error {
 	if said := (*pgconn.PgError)(nil); errors.As(err, &said) { // which is this error's alone
 		for _, text := range []*string{&said.Message, &said.Detail, &said.Hint, &said.Where} {
-			*text = conceal.Text(*text, s.password)
+			*text = hide.Text(*text, []string{s.password})
 		}
 	}
 	return conceal.Error(err, s.password)
@@ -208,7 +209,7 @@ func (s *Sink) unstorable(ctx context.Context, records []sink.Record) (map[int]s
 	for i := range records {
 		_, err := s.pool.Exec(ctx, `SELECT $1::text::jsonb, $2::text::jsonb`, objectText(records[i].Object), labelsText(records[i].Labels))
 		if refused := (*pgconn.PgError)(nil); errors.As(err, &refused) && refusesData(refused.Code) {
-			why[i] = "jsonb cannot hold it: " + conceal.Text(refused.Message, s.password) // which quotes nothing
+			why[i] = "jsonb cannot hold it: " + hide.Text(refused.Message, []string{s.password}) // which quotes nothing
 		} else if err != nil {
 			return nil, err
 		}

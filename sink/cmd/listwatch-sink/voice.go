@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/listwatch/listwatch/internal/hide"
 	"github.com/listwatch/listwatch/internal/printable"
-	"github.com/listwatch/listwatch/sink/internal/conceal"
 )
 
 // voice writes whole lines to stderr, without the credentials of sinks: servers repeat them in
@@ -32,14 +32,14 @@ func (v *voice) hide(secrets ...string) {
 func (v *voice) line(err error) string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return printable.Line(conceal.Text(err.Error(), v.secrets...))
+	return printable.Line(hide.Text(err.Error(), v.secrets))
 }
 
 // Write implements io.Writer.
 func (v *voice) Write(b []byte) (int, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if _, err := io.WriteString(v.w, conceal.Text(string(b), v.secrets...)); err != nil {
+	if _, err := io.WriteString(v.w, hide.Text(string(b), v.secrets)); err != nil {
 		return 0, err
 	}
 	return len(b), nil

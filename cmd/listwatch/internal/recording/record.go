@@ -106,8 +106,9 @@ traffic of another client.
 
 Secrets, and the values of environment variables, are replaced while they are
 recorded, by as many bytes. Credentials are not in the file, unless a server repeats
-one of less than 12 bytes. A recording that was cut, even by kill -9, plays as far as
-it goes. It has the columns of custom resources if their definitions may be read.`
+one of less than 12 bytes, or encodes one. A recording that was cut, even by kill -9,
+plays as far as it goes. It has the columns of custom resources if their definitions
+may be read.`
 
 // Command is record.
 func Command(p *cli.Program) *cobra.Command {

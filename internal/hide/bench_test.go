@@ -1,0 +1,16 @@
+package hide
+
+import (
+	"bytes"
+	"testing"
+)
+
+// BenchmarkBytes in what a server sends, which is all but free of credentials.
+func BenchmarkBytes(b *testing.B) {
+	data := bytes.Repeat([]byte(`{"apiVersion":"v1","metadata":{"labels":{"app":"web"},"annotations":{"a":"{\"b\":[\"c\"]}"}},"spec":{}}`), 1000)
+	secrets := []string{"eyJhbGciOiJSUzI1NiIsImtpZCI6InF3ZXJ0eSJ9.eyJhdWQiOlsi", "correct&horse<battery>staple"}
+	b.SetBytes(int64(len(data)))
+	for b.Loop() {
+		Bytes(data, secrets, true)
+	}
+}
