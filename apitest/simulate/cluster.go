@@ -105,21 +105,29 @@ func New(srv *apitest.Server, o Options) *Cluster {
 }
 
 // lookEvery is how often the cluster reads the server if its revision has changed;
-// scanEvery, how often otherwise.
+// scanEvery, how often otherwise. By odd, steps are not at round times, at which users write: one
+// in a million is at a whole millisecond.
 const (
 	lookEvery = 50 * time.Millisecond
 	scanEvery = 2 * time.Second
+	odd       = 123 * time.Nanosecond
 )
 
 // Run simulates the cluster until ctx is done, and returns its cause. It can be called
 // once.
 func (c *Cluster) Run(ctx context.Context) error {
+	every := max(2*time.Millisecond, time.Duration(float64(lookEvery)/c.options.Speed)) + odd
+	select { // what is written at the start comes first
+	case <-time.After(every / 3):
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	c.now = time.Now()
 	c.churned = c.now
 	for i := range max(0, c.options.Nodes) {
 		c.addNode(fmt.Sprintf("node-%d", i+1))
 	}
-	tick := time.NewTicker(max(2*time.Millisecond, time.Duration(float64(lookEvery)/c.options.Speed)))
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		c.step(ctx)

@@ -10,7 +10,10 @@
 //
 // It is one loop that reads the server about twenty times a second and does what is
 // due, so that the same seed and the same writes at the same times make the same
-// cluster. It uses package time only, so testing/synctest makes it virtual.
+// cluster. It uses package time only, so testing/synctest makes it virtual. It begins 17 ms
+// after Run, and never at a whole millisecond within the first hours, so that it comes neither
+// before nor after a write of the same time by chance. A client that answers an event at once
+// does write while the loop works: there, chance decides unless it waits for a moment.
 //
 // It is not a control plane: there are no limited resources, no affinity, taints,
 // probes, volumes, quotas, CronJobs, ReplicationControllers, ControllerRevisions, or indexes,
