@@ -25,7 +25,7 @@ type Options struct {
 	Seed uint64
 
 	// Speed is a factor for the speed at which pods start and stop; 0 = 1, with which a
-	// pod is ready after one to four seconds.
+	// pod is ready after one to four seconds. Above 1 the server is read more often, too.
 	Speed float64
 
 	// Churn is how many pods per second get a new status: see [Cluster.Churn].
@@ -116,7 +116,7 @@ const (
 // Run simulates the cluster until ctx is done, and returns its cause. It can be called
 // once.
 func (c *Cluster) Run(ctx context.Context) error {
-	every := max(2*time.Millisecond, time.Duration(float64(lookEvery)/c.options.Speed)) + odd
+	every := max(2*time.Millisecond, time.Duration(float64(lookEvery)/max(1, c.options.Speed))) + odd
 	select { // what is written at the start comes first
 	case <-time.After(every / 3):
 	case <-ctx.Done():

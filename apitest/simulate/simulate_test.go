@@ -504,6 +504,15 @@ func TestChurnRestartsContainers(t *testing.T) {
 	})
 }
 
+// TestSlowPodsDoNotSlowControllers: Speed is that of pods.
+func TestSlowPodsDoNotSlowControllers(t *testing.T) {
+	play(t, simulate.Options{Speed: 1e-5}, func(w *world) {
+		w.create(kube.Deployments, workload("web", "web:1", `,"replicas":2`))
+		<-time.After(time.Second)
+		equal(t, "pods", len(w.list(kube.Pods)), 2)
+	})
+}
+
 func TestSameSeedSameCluster(t *testing.T) {
 	run := func(seed uint64) (all []string) {
 		play(t, simulate.Options{Seed: seed, Churn: 1}, func(w *world) {
