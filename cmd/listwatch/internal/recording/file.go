@@ -16,36 +16,65 @@ import (
 	"github.com/listwatch/listwatch/replay"
 )
 
-// create opens the file. With --force it removes an existing one once the new one is there.
-func (o *fileFlags) create(c *client.Client, h replay.Header) (*replay.Writer, error) {
-	settle, err := o.aside()
+// create opens the file. With --force an existing one is set aside before.
+func (o *fileFlags) create(c *client.Client, h replay.Header) (*replay.Writer, *replaced, error) {
+	old, err := o.aside()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	w, err := replay.Create(o.file, h, replay.Options{
 		MaxBytes: o.maxBytes, IncludeSecrets: o.includeSecrets, IncludeEnv: o.includeEnv, Conceal: c.ConcealIn})
-	switch err = settle(err); {
-	case errors.Is(err, fs.ErrExist):
-		return nil, exit.Usage("%s exists: give another name, or --force to replace it", o.file)
+	switch {
+	case errors.Is(err, fs.ErrExist): // somebody else has replaced it
+		old.remove()
+		return nil, nil, exit.Usage("%s exists: give another name, or --force to replace it", o.file)
 	case err != nil:
-		return nil, exit.Failed(fmt.Errorf("%w%s", err, cli.RoomFor(err, "it")))
+		if e := old.restore(o.file); e != nil {
+			err = fmt.Errorf("%w; %w", err, e)
+		}
+		return nil, nil, exit.Failed(fmt.Errorf("%w%s", err, cli.RoomFor(err, "it")))
 	}
-	return w, nil
+	return w, old, nil
 }
 
-// aside renames the file that --force replaces, unless somebody records to it. The caller calls
-// settle with the error of making the new one: without an error the old one is removed, else it is
-// renamed back.
-func (o *fileFlags) aside() (settle func(error) error, err error) {
-	switch info, err := os.Stat(o.file); {
-	case !o.force, err != nil:
-		return func(err error) error { return err }, nil
-	case !info.Mode().IsRegular():
-		return nil, exit.Usage("%s is no file that could be replaced", o.file)
+// replaced is the file that --force replaces; nil if there is none.
+type replaced struct {
+	path string   // beside it: Windows could not rename the new one later, which is open
+	lock *os.File // others wait until it is closed; nil for a link that leads nowhere
+}
+
+// remove ends the file: there is a new one.
+func (r *replaced) remove() {
+	if r != nil {
+		_ = os.Remove(r.path)
+		_ = r.lock.Close() // it is only read
 	}
-	old, err := o.unused()
-	if err != nil {
-		return nil, err
+}
+
+// restore puts the file back to path: nothing replaces it.
+func (r *replaced) restore(path string) error {
+	if r == nil {
+		return nil
+	}
+	defer r.lock.Close() // it is only read
+	return os.Rename(r.path, path)
+}
+
+// aside renames the file that --force replaces, unless somebody records to it.
+func (o *fileFlags) aside() (*replaced, error) {
+	link, err := os.Lstat(o.file)
+	if !o.force || err != nil {
+		return nil, nil
+	}
+	var old *os.File
+	switch info, err := os.Stat(o.file); {
+	case errors.Is(err, fs.ErrNotExist) && link.Mode()&fs.ModeSymlink != 0: // it leads nowhere
+	case err != nil || !info.Mode().IsRegular():
+		return nil, exit.Usage("%s is no file that could be replaced", o.file)
+	default:
+		if old, err = o.unused(); err != nil {
+			return nil, err
+		}
 	}
 	next, err := disk.Beside(o.file)
 	if err == nil {
@@ -58,17 +87,14 @@ func (o *fileFlags) aside() (settle func(error) error, err error) {
 		_ = old.Close() // it is only read
 		return nil, exit.Failed(fmt.Errorf("replace %s: %w", o.file, err))
 	}
-	return func(err error) error {
-		defer old.Close()                              // others wait until now
-		if err == nil || errors.Is(err, fs.ErrExist) { // replaced by us, or by somebody else
-			_ = os.Remove(next.Name())
-			return err
-		}
-		if e := os.Rename(next.Name(), o.file); e != nil {
-			return fmt.Errorf("%w; %w", err, e)
-		}
-		return err
-	}, nil
+	return &replaced{path: next.Name(), lock: old}, nil
+}
+
+// begin notes that something is recorded: the file that it replaces is removed.
+func (r *recorder) begin() {
+	if r.begun.CompareAndSwap(false, true) {
+		r.old.remove()
+	}
 }
 
 // unused opens the file and locks it. It fails where somebody records to it.

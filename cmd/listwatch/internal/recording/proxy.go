@@ -131,8 +131,10 @@ func (r *recorder) proxy(p *cli.Program, ctx context.Context, o *proxyFlags, net
 	}
 	l, err := listenAt(network, address)
 	if err != nil {
+		r.denied.Store(true)
 		return listen.Error("address", o.address, err)
 	}
+	r.begin()
 	h := guard.Prompt(o.restrict(r.out.Proxy(upstream, r.client.RoundTripper())))
 	stop := listen.Serve(ctx, l, h, o.acceptHosts, proxyConnections)
 	at, try := "http://"+l.Addr().String(), "kubectl -s http://"+l.Addr().String()+" get pods -w"

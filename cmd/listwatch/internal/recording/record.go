@@ -192,11 +192,11 @@ func (o *eventFlags) check(cmd *cobra.Command) error {
 
 // recorder creates the file and returns what records to it.
 func (o *fileFlags) recorder(ctx context.Context, c *client.Client, t *messages.Writer) (*recorder, error) {
-	out, err := o.create(c, replay.Header{Tool: "listwatch " + cli.ThisBuild().Version, Cluster: clusterOf(ctx, c)})
+	out, old, err := o.create(c, replay.Header{Tool: "listwatch " + cli.ThisBuild().Version, Cluster: clusterOf(ctx, c)})
 	if err != nil {
 		return nil, err
 	}
-	return &recorder{flags: o, client: c, talk: t, out: out, began: time.Now()}, nil
+	return &recorder{flags: o, client: c, talk: t, out: out, old: old, began: time.Now()}, nil
 }
 
 // recorder is one run of record, or of record proxy.
@@ -206,6 +206,8 @@ type recorder struct {
 	client  *client.Client
 	talk    *messages.Writer
 	out     *replay.Writer
+	old     *replaced   // until something is recorded
+	begun   atomic.Bool // something is
 	began   time.Time
 	count   atomic.Int64 // events of objects
 	skipped refused.Targets
@@ -259,6 +261,7 @@ func (r *recorder) events(ctx context.Context, o *eventFlags, targets []target.T
 func (r *recorder) follow(ctx context.Context, o *eventFlags, t target.Target) error {
 	fields, err := t.FieldSelector(o.selection.FieldsSel)
 	if err != nil {
+		r.denied.Store(true)
 		return exit.Usage("%q: %w", t.Name, err)
 	}
 	columns, err := columnsOf(ctx, r.client, t.Resource)
@@ -290,7 +293,9 @@ func (r *recorder) follow(ctx context.Context, o *eventFlags, t target.Target) e
 		switch {
 		case err == nil && ev.Type == watch.Synced:
 			synced = true
+			r.begin()
 		case err == nil && ev.Object.GetName() != "":
+			r.begin()
 			if n := r.count.Add(1); o.maxEvents > 0 && n >= int64(o.maxEvents) {
 				return exit.ErrAskedFor
 			}
@@ -350,17 +355,22 @@ func (r *recorder) broken(err error) error {
 func (r *recorder) close(err error) error {
 	e := r.out.Close()
 	if errors.Is(e, replay.ErrLost) {
+		r.begin()
 		return r.broken(e) // what is at the path is not ours
 	}
 	if e != nil && !errors.Is(e, replay.ErrFull) && (err == nil || errors.Is(err, exit.ErrAskedFor)) {
 		err = r.broken(e)
 	}
-	if r.denied.Load() {
+	if r.denied.Load() && !r.begun.Load() {
 		if e := os.Remove(r.flags.file); e == nil {
 			r.talk.Info("record", r.flags.file+": nothing is recorded", "nothing recorded", "file", r.flags.file)
 		}
+		if e := r.old.restore(r.flags.file); e != nil {
+			err = exit.Failed(fmt.Errorf("%w; %w", err, e))
+		}
 		return err
 	}
+	r.begin()
 	size := int64(0)
 	if info, e := os.Stat(r.flags.file); e == nil {
 		size = info.Size()
