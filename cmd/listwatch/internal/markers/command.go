@@ -15,7 +15,9 @@ func Command(p *cli.Program) *cobra.Command {
 		Short: "Print CustomResourceDefinitions from Go types",
 		Long: `Print the CustomResourceDefinitions of Go types with kubebuilder's markers, as
 YAML for kubectl apply. Every package in the folder and below is read. Types of
-other packages are read from their source, which the go command finds.`,
+other packages are read from their source, which the go command finds: go list is
+run, and neither git nor another program. Nothing is downloaded: go mod download
+does that before.`,
 		Example: "  listwatch crd --from-markers ./api | kubectl apply --server-side -f -",
 		Args:    cli.NoArgs(""),
 		RunE: func(*cobra.Command, []string) error {

@@ -336,19 +336,30 @@ func (s *source) locate(path string, from *folder) place {
 		return p
 	}
 	if p = locate(path, from.dir); p.err != nil { // the folder is in the module cache, perhaps
-		p = locate(path, ".")
+		if here := locate(path, "."); here.err == nil {
+			p = here
+		}
 	}
 	s.places[path] = p
 	return p
 }
 
-// locate asks the go command for the place of a package, as seen from a folder.
+// locate asks the go command for the place of a package, as seen from a folder. What the folder
+// holds chooses no program and no server: git would run those of its configuration, go.mod names
+// another go command, and modules that are not there would be downloaded, also by git.
 func locate(path, from string) place {
-	cmd := exec.Command("go", "list", "-find", "-f", "{{.Name}} {{.Dir}}", "--", path)
+	cmd := exec.Command("go", "list", "-buildvcs=false", "-find", "-f", "{{.Name}} {{.Dir}}", "--", path)
 	cmd.Dir = from
+	cmd.Env = append(os.Environ(), "GOTOOLCHAIN=local", "GOPROXY=off", "GONOPROXY=none")
 	out, err := cmd.Output()
 	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
-		line, _, _ := strings.Cut(strings.TrimSpace(string(failed.Stderr)), "\n")
+		line, rest, _ := strings.Cut(strings.TrimSpace(string(failed.Stderr)), "\n")
+		for strings.HasPrefix(line, "go: downloading ") { // the next line says that it does not
+			line, rest, _ = strings.Cut(rest, "\n")
+		}
+		if strings.HasSuffix(line, "GOPROXY=off") {
+			line += ": run go mod download first"
+		}
 		return place{err: fmt.Errorf("go list: %s", line)}
 	}
 	name, dir, _ := strings.Cut(strings.TrimSpace(string(out)), " ")

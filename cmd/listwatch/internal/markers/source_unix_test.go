@@ -38,3 +38,51 @@ func TestASourceHasAnEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestAFolderChoosesNoProgram: the go command, which finds packages, runs neither git, which would
+// run what .git/config names, nor another go command, and downloads nothing.
+func TestAFolderChoosesNoProgram(t *testing.T) {
+	bin, ran := t.TempDir(), filepath.Join(t.TempDir(), "ran")
+	for _, name := range []string{"git", "go1.99.0"} {
+		script := "#!/bin/sh\necho \"$0 $*\" >>" + ran + "\n"
+		if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	for name, value := range map[string]string{"GOTOOLCHAIN": "auto", "GOFLAGS": "-buildvcs=true", "GONOPROXY": "*", "GONOSUMDB": "*", "GOVCS": "*:all"} {
+		t.Setenv(name, value)
+	}
+	const sums = "ex.com/gone.git v1.0.0 h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n" +
+		"ex.com/gone.git v1.0.0/go.mod h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n"
+	for _, tt := range []struct{ mod, imports, failed string }{
+		{"go 1.26", `gone "ex/tool"`, ""},
+		{"go 1.26\ntoolchain go1.99.0", `gone "ex/tool"`, ""},
+		{"go 1.99.0", `gone "ex/tool"`, "GOTOOLCHAIN=local"},
+		{"go 1.26\nrequire ex.com/gone.git v1.0.0", `gone "ex.com/gone.git"`, "run go mod download first"},
+	} {
+		dir := t.TempDir()
+		for name, text := range map[string]string{
+			".git/HEAD":    "ref: refs/heads/main\n",
+			"go.mod":       "module ex\n\n" + tt.mod + "\n",
+			"go.sum":       sums,
+			"api/types.go": strings.Replace(box, "import (", "import "+tt.imports+"\nimport (", 1) + "A gone.T\n}\n",
+			"tool/main.go": "package main\ntype T string\n",
+		} {
+			file := filepath.Join(dir, filepath.FromSlash(name))
+			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := Read(filepath.Join(dir, "api")); tt.failed == "" && err != nil || !strings.Contains(firstLine(err), tt.failed) {
+			t.Errorf("%s: %v, want %q", tt.mod, err, tt.failed)
+		}
+		if lines, err := os.ReadFile(ran); err == nil {
+			t.Errorf("%s: ran %s", tt.mod, lines)
+			os.Remove(ran)
+		}
+	}
+}
