@@ -3,8 +3,11 @@ package markers
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/codec"
 )
 
 // TestLimitsOfTypeAndField both count.
@@ -89,5 +92,26 @@ func TestEmptyDefault(t *testing.T) {
 	want := `{"type":"object","properties":{"A":{"type":"array","default":[],"items":{"type":"string"}},"B":{"type":"object","default":{},"additionalProperties":{"type":"boolean"}}}}`
 	if diff := cmp.Diff([]string{want, ""}, []string{got, failed}); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestMarkersHaveAnEnd: however deep or long a value is, it takes neither the stack nor minutes.
+func TestMarkersHaveAnEnd(t *testing.T) {
+	nested := func(n int) string { return strings.Repeat("{", n) + "1" + strings.Repeat("}", n) }
+	deep := "+kubebuilder:default: nested more than 10000 levels deep"
+	for _, tt := range []struct{ name, marker, failed string }{
+		{"as deep as JSON", "default=" + nested(codec.MaxDepth), ""},
+		{"side by side", "default={" + strings.Repeat("{},", 20_000) + "}", ""},
+		{"deeper", "default=" + nested(codec.MaxDepth+1), deep},
+		{"without an end", "default=" + strings.Repeat("{", 1_000_000), deep},
+		{"in maps", "default=" + strings.Repeat("{a:", 100_000), deep},
+		{"values of an enum", "validation:Enum=" + strings.Repeat("a;", 200_000), ""},
+		{"long", "default=" + strings.Repeat("a", maxComment), "/types.go:18:1: a comment is larger than 1048576 bytes"},
+	} {
+		start := time.Now()
+		_, failed := specOf(t, "// +kubebuilder:"+tt.marker+"\nA any\n}")
+		if took := time.Since(start); failed != tt.failed || took > 10*time.Second {
+			t.Errorf("%s: %q after %v, want %q", tt.name, failed[:min(len(failed), 200)], took, tt.failed)
+		}
 	}
 }

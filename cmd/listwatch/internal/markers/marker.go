@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/listwatch/listwatch/codec"
 )
 
 // marker is a comment such as +kubebuilder:validation:Minimum=1.
@@ -183,12 +185,10 @@ func (m marker) list() (list []json.RawMessage, err error) {
 			}
 			list = append(list, b)
 		}
-		more := v.cut(";")
-		err = v.end()
-		if more && err != nil { // not the end, as in a;b;
+		if v.cut(";") && strings.TrimSpace(v.rest) != "" { // not the end, as in a;b;
 			continue
 		}
-		if err != nil {
+		if err = v.end(); err != nil {
 			return nil, fmt.Errorf("+%s: %w", m.name, err)
 		}
 		return list, nil
@@ -196,7 +196,10 @@ func (m marker) list() (list []json.RawMessage, err error) {
 }
 
 // scanner reads the values of a marker.
-type scanner struct{ rest string }
+type scanner struct {
+	rest string
+	open int // braces around it
+}
 
 // cut reads a character, if it follows.
 func (s *scanner) cut(char string) (ok bool) {
@@ -268,8 +271,13 @@ func (s *scanner) word(stop string) (string, error) {
 func (s *scanner) value(stop string) (any, error) {
 	s.rest = strings.TrimLeft(s.rest, " ")
 	if strings.HasPrefix(s.rest, "{") {
+		if s.open++; s.open > codec.MaxDepth { // as JSON
+			return nil, fmt.Errorf("nested more than %d levels deep", codec.MaxDepth)
+		}
 		s.rest = s.rest[1:]
-		return s.group()
+		group, err := s.group()
+		s.open--
+		return group, err
 	}
 	quoted := s.rest != "" && strings.ContainsRune("\"`'", rune(s.rest[0]))
 	text, err := s.word(stop + ",}")

@@ -20,8 +20,11 @@ import (
 	"github.com/listwatch/listwatch/internal/disk"
 )
 
-// maxSource limits a source file in bytes.
-const maxSource = 8 << 20
+// Limits of a source file, and of a comment in it, which may be a marker, in bytes.
+const (
+	maxSource  = 8 << 20
+	maxComment = 1 << 20
+)
 
 // source is the packages that were read.
 type source struct {
@@ -109,7 +112,18 @@ func (s *source) parse(path string) (*ast.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parser.ParseFile(s.files, path, text, parser.ParseComments|parser.SkipObjectResolution)
+	file, err := parser.ParseFile(s.files, path, text, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return file, err
+	}
+	for _, g := range file.Comments {
+		for _, c := range g.List {
+			if len(c.Text) > maxComment {
+				return nil, fmt.Errorf("%s: a comment is larger than %d bytes", s.files.Position(c.Pos()), maxComment)
+			}
+		}
+	}
+	return file, nil
 }
 
 func (s *source) declarations(f *folder, file *ast.File) {
