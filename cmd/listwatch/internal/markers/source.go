@@ -3,14 +3,12 @@ package markers
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -33,12 +31,6 @@ type source struct {
 	byPath map[string]*folder // by import path
 	places map[string]place   // by import path
 	errs   []error
-}
-
-// place is where the go command finds a package, and the name in its package clause.
-type place struct {
-	dir, name string
-	err       error
 }
 
 // fail notes what is wrong at a node.
@@ -96,6 +88,9 @@ func (s *source) load(dir string) (*folder, error) {
 	}
 	if f.name == "" {
 		return nil, nil
+	}
+	for _, values := range f.constants {
+		sort.Slice(values, func(i, j int) bool { return bytes.Compare(values[i], values[j]) < 0 })
 	}
 	s.byDir[dir] = f
 	return f, nil
@@ -173,23 +168,23 @@ func (s *source) declarations(f *folder, file *ast.File) {
 // dropTrailing removes the comments behind fields, types, constants and variables: they hold no
 // markers, and those of the next declaration are looked for among the rest.
 func (s *source) dropTrailing(file *ast.File) {
-	var trailing []*ast.CommentGroup
+	trailing := map[*ast.CommentGroup]bool{}
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.BlockStmt:
 			return false
 		case *ast.ValueSpec:
-			trailing = append(trailing, n.Comment)
+			trailing[n.Comment] = true
 		case *ast.TypeSpec:
-			trailing = append(trailing, n.Comment)
+			trailing[n.Comment] = true
 			s.lost(n.Comment)
 		case *ast.Field:
-			trailing = append(trailing, n.Comment)
+			trailing[n.Comment] = true
 			s.lost(n.Comment)
 		}
 		return true
 	})
-	file.Comments = slices.DeleteFunc(file.Comments, func(g *ast.CommentGroup) bool { return slices.Contains(trailing, g) })
+	file.Comments = slices.DeleteFunc(file.Comments, func(g *ast.CommentGroup) bool { return trailing[g] })
 }
 
 // lost reports markers where none are read.
@@ -232,25 +227,24 @@ func (f *folder) texts(d *ast.GenDecl) {
 				f.constants[typ.Name] = append(f.constants[typ.Name], b)
 			}
 		}
-		values := f.constants[typ.Name]
-		sort.Slice(values, func(i, j int) bool { return bytes.Compare(values[i], values[j]) < 0 })
 	}
 }
 
 // alone reports whether a group of comments belongs to no type.
 func (s *source) alone(file *ast.File, g *ast.CommentGroup) bool {
-	for _, d := range file.Decls {
-		if decl, ok := d.(*ast.GenDecl); ok && decl.Tok == token.TYPE {
-			start := decl.Pos()
-			if decl.Doc != nil {
-				start = decl.Doc.Pos()
-			}
-			if g.Pos() >= start && g.Pos() <= decl.End() || s.line(start)-s.line(g.End()) == 2 {
-				return false
-			}
-		}
+	i := sort.Search(len(file.Decls), func(i int) bool { return file.Decls[i].End() >= g.Pos() })
+	if i == len(file.Decls) {
+		return true
 	}
-	return true
+	decl, ok := file.Decls[i].(*ast.GenDecl) // around the group, or next to it
+	if !ok || decl.Tok != token.TYPE {
+		return true
+	}
+	start := decl.Pos()
+	if decl.Doc != nil {
+		start = decl.Doc.Pos()
+	}
+	return g.Pos() < start && s.line(start)-s.line(g.End()) != 2
 }
 
 func (s *source) line(p token.Pos) int { return s.files.Position(p).Line }
@@ -262,122 +256,14 @@ func (s *source) comments(file *ast.File, doc *ast.CommentGroup, after, at token
 	if doc != nil {
 		at = doc.Pos()
 	}
-	for _, g := range file.Comments {
-		if g.Pos() > after && g.End() < at && s.line(at)-s.line(g.End()) == 2 {
+	end := sort.Search(len(file.Comments), func(i int) bool { return file.Comments[i].End() >= at })
+	if end > 0 {
+		if g := file.Comments[end-1]; g.Pos() > after && s.line(at)-s.line(g.End()) == 2 {
 			c.read(g, true)
 		}
 	}
 	c.read(doc, false)
 	return c
-}
-
-// imported returns the import path of the package that a file in a folder calls name. An import
-// has the name of its package clause; that of a package which is not found is guessed.
-func (s *source) imported(file *ast.File, name string, from *folder) (string, error) {
-	var paths []string // of imports without a name
-	for _, spec := range file.Imports {
-		path, err := strconv.Unquote(spec.Path.Value)
-		switch {
-		case err != nil:
-			return "", err
-		case spec.Name == nil:
-			paths = append(paths, path)
-		case spec.Name.Name == name:
-			return path, nil
-		}
-	}
-	guess := ""
-	for odds := range 3 { // the go command takes a while for each: likely ones go first
-		for _, path := range paths {
-			if unlike(path, name) != odds {
-				continue
-			}
-			p := s.locate(path, from)
-			if p.name == name {
-				return path, nil
-			}
-			if p.err != nil && odds < 2 && guess == "" {
-				guess = path
-			}
-		}
-	}
-	if guess == "" {
-		return "", fmt.Errorf("no import is called %s", name)
-	}
-	return guess, nil
-}
-
-// unlike returns 0 if a path ends in a name, 1 if it ends in a name and a version, such as
-// shared/v2, and 2 if the package of this name is hardly there.
-func unlike(path, name string) int {
-	parts := strings.Split(path, "/")
-	n := len(parts)
-	version, ok := strings.CutPrefix(parts[n-1], "v")
-	switch {
-	case parts[n-1] == name:
-		return 0
-	case n > 1 && parts[n-2] == name && ok && version != "" && strings.Trim(version, "0123456789") == "":
-		return 1
-	}
-	return 2
-}
-
-// find returns a package that a folder imports.
-func (s *source) find(path string, from *folder) (*folder, error) {
-	if f := s.byPath[path]; f != nil {
-		return f, nil
-	}
-	p := s.locate(path, from)
-	if p.err != nil {
-		return nil, fmt.Errorf("find the package %s: %w", path, p.err)
-	}
-	f, err := s.load(p.dir)
-	if err != nil {
-		return nil, fmt.Errorf("read the package %s: %w", path, err)
-	}
-	if f == nil {
-		return nil, fmt.Errorf("the package %s has no Go files", path)
-	}
-	f.path = path
-	s.byPath[path] = f
-	return f, nil
-}
-
-// locate returns where a package is that a folder imports.
-func (s *source) locate(path string, from *folder) place {
-	p, ok := s.places[path]
-	if ok {
-		return p
-	}
-	if p = locate(path, from.dir); p.err != nil { // the folder is in the module cache, perhaps
-		if here := locate(path, "."); here.err == nil {
-			p = here
-		}
-	}
-	s.places[path] = p
-	return p
-}
-
-// locate asks the go command for the place of a package, as seen from a folder. What the folder
-// holds chooses no program and no server: git would run those of its configuration, go.mod names
-// another go command, and modules that are not there would be downloaded, also by git.
-func locate(path, from string) place {
-	cmd := exec.Command("go", "list", "-buildvcs=false", "-find", "-f", "{{.Name}} {{.Dir}}", "--", path)
-	cmd.Dir = from
-	cmd.Env = append(os.Environ(), "GOTOOLCHAIN=local", "GOPROXY=off", "GONOPROXY=none")
-	out, err := cmd.Output()
-	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
-		line, rest, _ := strings.Cut(strings.TrimSpace(string(failed.Stderr)), "\n")
-		for strings.HasPrefix(line, "go: downloading ") { // the next line says that it does not
-			line, rest, _ = strings.Cut(rest, "\n")
-		}
-		if strings.HasSuffix(line, "GOPROXY=off") {
-			line += ": run go mod download first"
-		}
-		return place{err: fmt.Errorf("go list: %s", line)}
-	}
-	name, dir, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
-	return place{dir, name, err}
 }
 
 // below returns the folders with Go files in dir and below, in order.

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -57,6 +59,28 @@ func TestAnImportHasTheNameOfItsPackageClause(t *testing.T) {
 		_, failed, _ := strings.Cut(firstLine(err), ": ")
 		if diff := cmp.Diff(tt.want, string(got)); diff != "" || !strings.HasPrefix(failed, tt.failed) {
 			t.Errorf("%s: %s, want %s (-want +got):\n%s", tt.imports, failed, tt.failed, diff)
+		}
+	}
+}
+
+// TestLongSourcesAreReadAtOnce: the time is that of the text, not of its square.
+func TestLongSourcesAreReadAtOnce(t *testing.T) {
+	const n = 100_000
+	for _, tt := range []struct{ name, line string }{
+		{"comments between types", "\n// c\n\ntype T# int\n"},
+		{"comments between functions", "\n// c\n\nfunc f#() {}\n"},
+		{"comments between variables", "\nvar (\n// c\n\nv# int // d\n)\n"},
+		{"constants", "const C# T = \"#\"\n"},
+	} {
+		var b strings.Builder
+		b.WriteString("A string\n}\n")
+		for i := range n {
+			b.WriteString(strings.ReplaceAll(tt.line, "#", strconv.Itoa(i)))
+		}
+		start := time.Now()
+		_, failed := specOf(t, b.String())
+		if took := time.Since(start); failed != "" || took > 20*time.Second {
+			t.Errorf("%s: %s after %v", tt.name, failed, took)
 		}
 	}
 }
