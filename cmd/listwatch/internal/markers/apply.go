@@ -17,6 +17,9 @@ import (
 // apply adds what markers say to a schema. It keeps the limits that the schema has, which are
 // those of the type of a field.
 func (r *reader) apply(s *crd.Schema, c *comments, n ast.Node) {
+	if !r.room(n, sizeOf(c)) {
+		return
+	}
 	was, wasOfItems := takeLimits(s), takeLimits(s.Items)
 	_, ofType := n.(*ast.TypeSpec)
 	for _, m := range c.markers {
@@ -28,6 +31,9 @@ func (r *reader) apply(s *crd.Schema, c *comments, n ast.Node) {
 		case "k8s:enum":
 			if err := r.enum(s, ofType); err != nil {
 				r.fail(n, err)
+			}
+			if !r.room(n, amount{schemas: len(s.Enum)}) {
+				return
 			}
 			continue
 		}
@@ -53,6 +59,9 @@ func (r *reader) apply(s *crd.Schema, c *comments, n ast.Node) {
 		}
 		if err := set(of, name, m); err != nil {
 			r.fail(n, err)
+		}
+		if name == "Enum" && !r.room(n, amount{schemas: len(of.Enum)}) {
+			return
 		}
 	}
 	tighten(s, was)

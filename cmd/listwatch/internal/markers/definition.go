@@ -45,6 +45,9 @@ func Read(dir string) ([]*crd.Definition, error) {
 			if t := f.types[name]; isResource(t) && !t.comment.has("kubebuilder:skip", "kubebuilder:skipversion") && !f.markers.has("kubebuilder:skip") {
 				r.resource(t, found)
 			}
+			if r.full {
+				return nil, errors.Join(once(r.errs)...)
+			}
 		}
 	}
 	var defs []*crd.Definition
@@ -111,7 +114,9 @@ func (f *folder) value(name, other string) string {
 func (r *reader) resource(t *typeDecl, found map[string]*crd.Definition) {
 	kind := t.spec.Name.Name
 	res := kube.Resource{Group: t.in.value("groupName", ""), Version: t.in.value("versionName", t.in.name), Plural: plural(kind), Kind: kind, Namespaced: true}
+	r.begin(kind)
 	root := r.named(t)
+	clear(r.depth)
 	for _, name := range []string{"apiVersion", "kind", "metadata"} {
 		delete(root.Properties, name)
 	}

@@ -58,6 +58,9 @@ func (r *reader) fields(t *typeDecl, st *ast.StructType, s *crd.Schema) {
 		known := len(r.errs)
 		inner := r.expr(t, f.Type)
 		r.apply(inner, &f.comments, f)
+		if !r.room(f, inlined(inner)) {
+			return
+		}
 		if (inner.Type != "object" || inner.AdditionalProperties != nil) && len(r.errs) == known {
 			r.fail(f, errors.New("only a struct without methods for JSON can be inline: give this field a name, also in its json tag"))
 		}
@@ -135,6 +138,9 @@ func (r *reader) member(t *typeDecl, f *ast.Field, c *comments, s *crd.Schema, n
 		p.Description = c.text
 	}
 	r.apply(p, c, f)
+	if !r.room(f, amount{text: len(name)}) {
+		return
+	}
 	if c.has("k8s:required") {
 		notEmpty(p)
 	}

@@ -13,6 +13,7 @@ import (
 // reader makes schemas of types in source.
 type reader struct {
 	*source
+	bounds
 	open  []*typeDecl                    // that are being read
 	depth map[*crd.Schema]map[string]int // of the members of structs, in embedded ones
 }
@@ -51,6 +52,11 @@ func (r *reader) declared(t *typeDecl) *crd.Schema {
 
 // expr returns the schema of a type expression in the file of t.
 func (r *reader) expr(t *typeDecl, e ast.Expr) *crd.Schema {
+	r.levels++
+	defer func() { r.levels-- }()
+	if !r.room(e, amount{schemas: 1}) {
+		return &crd.Schema{PreserveUnknownFields: true}
+	}
 	switch e := e.(type) {
 	case *ast.StarExpr:
 		return r.expr(t, e.X)
