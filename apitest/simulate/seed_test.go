@@ -23,7 +23,7 @@ func TestSameSeedMakesTheSameCluster(t *testing.T) {
 		t.Run(fmt.Sprint(pauses), func(t *testing.T) {
 			differ := 0
 			for seed := range uint64(15) {
-				if played(t, seed, pauses) != played(t, seed, pauses) {
+				if first := played(t, seed, pauses); first != played(t, seed, pauses) {
 					differ++
 				}
 			}

@@ -47,7 +47,7 @@ func compile(secrets []string, n, part int, json bool) (all []*secret) {
 	return all
 }
 
-// find returns the next place of s in b, from at on; start = len(b) if there is none. Unless this is
+// find returns the next place of s in b from at on, or start = len(b). Unless this is
 // the last of the data, open says that what begins at start may go on behind b.
 func (s *secret) find(b []byte, at int, last bool) (start, end int, open bool) {
 	for ; at < len(b); at++ {
