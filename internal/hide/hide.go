@@ -8,55 +8,65 @@ import (
 	"strings"
 )
 
-// The lengths in bytes of the shortest credential that is replaced in texts for people, and in
-// data, and in characters of the shortest part of one: shorter strings would match what is
-// unrelated.
-const (
-	minText, partText   = 6, 8
-	minBytes, partBytes = 12, 16
+// Shorter strings would match what is unrelated: in texts for people less is lost by that.
+var (
+	inText = rules{whole: 6, part: 8}
+	inData = rules{whole: 12, part: 16, json: true}
 )
 
 // Text returns text without secrets.
 func Text(text string, secrets []string) string {
-	for _, s := range compile(secrets, minText, partText, false) {
-		var out strings.Builder
-		b, at := []byte(text), 0
-		for start, end, _ := s.find(b, 0, true); start < len(b); start, end, _ = s.find(b, at, true) {
-			out.WriteString(text[at:start] + "(hidden)")
-			at = end
-		}
-		if at > 0 {
-			text = out.String() + text[at:]
-		}
+	found, _ := inText.find([]byte(text), secrets, true)
+	if len(found) == 0 {
+		return text
 	}
-	return text
+	var out strings.Builder
+	at := 0
+	for _, s := range found {
+		out.WriteString(text[at:s.start] + "(hidden)")
+		at = s.end
+	}
+	return out.String() + text[at:]
 }
+
+// piece is how much data is looked at at once, unless a secret is larger.
+const piece = 32 << 10
 
 // Bytes overwrites secrets in b, by as many bytes, so that JSON remains JSON. It returns how many
 // bytes at the end of b may be the beginning of one, unless this is the last of the data.
 func Bytes(b []byte, secrets []string, last bool) (open int) {
-	for _, s := range compile(secrets, minBytes, partBytes, true) {
-		for at := 0; at < len(b); {
-			start, end, more := s.find(b, at, last)
-			if more {
-				open = max(open, len(b)-start)
-				break
-			}
-			fill(b[start:end])
-			at = end
+	for size := piece; ; {
+		n := min(size, len(b))
+		end := n == len(b)
+		found, decided := inData.find(b[:n], secrets, last && end)
+		for _, s := range found {
+			fill(b[s.start:s.end])
 		}
+		if end {
+			return n - decided
+		}
+		if size = piece; decided == 0 {
+			size = 2 * n
+		}
+		b = b[decided:]
 	}
-	return open
 }
 
-// fill overwrites b as a recording overwrites the data of a Secret. A number stays one.
+// fill overwrites b as a recording overwrites the data of a Secret. What may be a number of JSON
+// stays one.
 func fill(b []byte) {
-	filler := "REDACTED"
-	if len(bytes.Trim(b, "0123456789")) == 0 {
-		filler = "1"
-	}
-	for i := range b {
-		b[i] = filler[i%len(filler)]
+	number, filler := len(bytes.Trim(b, "0123456789+-.eE,")) == 0, byte('1')
+	for i, c := range b {
+		switch {
+		case !number:
+			b[i] = "REDACTED"[i%8]
+		case '0' <= c && c <= '9':
+			b[i] = filler
+		case c == 'e' || c == 'E':
+			filler = '0' // of an exponent
+		case c == ',':
+			filler = '1'
+		}
 	}
 }
 

@@ -1,0 +1,211 @@
+package hide
+
+import (
+	"bytes"
+	"strconv"
+	"unicode/utf8"
+)
+
+// view is what data says once its quotes are resolved: JSON's and Go's backslashes and \uXXXX, the
+// %XX of URLs, the entities of HTML, and one within another. A credential in any of these forms
+// has the same view as the credential itself. It is made in one pass per kind of quote; what a unit
+// can be is bounded, so that data without an end of one is not held back.
+type view struct {
+	text     []byte
+	from, to []int32 // the place in the data of each byte of text, and of the backslashes before it
+	size     int     // of the data whose view this is; what follows may be a part of a unit
+}
+
+// Bounds of one unit.
+const (
+	maxRun    = 64 // backslashes: six levels of quotes. It is even, so that pairs remain pairs
+	maxNested = 3  // %25 and &amp; before what they quote
+	maxEntity = len("#1114111")
+)
+
+// resolve returns the view of b. Unless this is the last of the data, a unit may go on behind it.
+func resolve(b []byte, last bool) *view {
+	v := &view{text: bytes.Clone(b), from: make([]int32, len(b)), to: make([]int32, len(b)), size: len(b)}
+	for i := range b {
+		v.from[i], v.to[i] = int32(i), int32(i+1)
+	}
+	v.pass('\\', last, unquote)
+	v.pass('%', last, unescape)
+	v.pass('\\', last, unquote)
+	v.pass('&', last, dereference)
+	v.fold(last)
+	return v
+}
+
+// unit is what one reads at the beginning of a text: size bytes that mean others. A size of 0 means
+// that more of the text is needed.
+type unit struct {
+	size    int
+	meaning rune
+	raw     bool // meaning is a byte
+	none    bool // nothing is meant
+}
+
+// pass resolves the units that begin with mark.
+func (v *view) pass(mark byte, last bool, read func(b []byte, last bool) unit) {
+	i := bytes.IndexByte(v.text, mark)
+	if i < 0 {
+		return
+	}
+	n, text := i, v.text
+	put := func(c byte, from, to int32) {
+		v.text[n], v.from[n], v.to[n] = c, from, to
+		n++
+	}
+	for i < len(text) {
+		if text[i] != mark {
+			put(text[i], v.from[i], v.to[i])
+			i++
+			continue
+		}
+		u := read(text[i:], last)
+		if u.size == 0 {
+			v.size = int(v.from[i])
+			break
+		}
+		from, to := v.from[i], v.to[i+u.size-1]
+		switch {
+		case u.none:
+		case u.raw:
+			put(byte(u.meaning), from, to)
+		default:
+			var c [utf8.UTFMax]byte
+			for _, c := range c[:utf8.EncodeRune(c[:], u.meaning)] {
+				put(c, from, to)
+			}
+		}
+		i += u.size
+	}
+	v.text, v.from, v.to = text[:n], v.from[:n], v.to[:n]
+}
+
+// unquote reads backslashes and what follows them.
+func unquote(b []byte, last bool) unit {
+	run := min(backslashes(b), maxRun)
+	rest := b[run:]
+	switch {
+	case len(rest) == 0 && !last:
+		return unit{}
+	case len(rest) == 0 || rest[0] == '\\':
+		return unit{size: run, none: true}
+	}
+	r, n, short := character(rest)
+	if 0xD800 <= r && r < 0xDC00 && n > 0 { // half of one
+		run := min(backslashes(rest[n:]), maxRun)
+		low, size, more := character(rest[n+run:])
+		if short = more; size > 0 {
+			r, n = (r-0xD800)<<10+(low-0xDC00)+0x10000, n+run+size
+		}
+	}
+	switch {
+	case short && !last:
+		return unit{}
+	case n == 0:
+		return unit{size: run + 1, meaning: rune(rest[0]), raw: true}
+	}
+	return unit{size: run + n, meaning: r, none: r == '\\'}
+}
+
+// character reads uXXXX.
+func character(b []byte) (r rune, n int, short bool) {
+	if len(b) == 0 {
+		return 0, 0, true
+	}
+	if b[0] != 'u' {
+		return 0, 0, false
+	}
+	digits := hexDigits(b[1:min(len(b), 5)])
+	if digits < 4 {
+		return 0, 0, len(b) == 1+digits
+	}
+	v, _ := strconv.ParseUint(string(b[1:5]), 16, 32) // of four digits
+	return rune(v), 5, false
+}
+
+// unescape reads a % and what follows it.
+func unescape(b []byte, last bool) unit {
+	n := 1
+	for n < 1+2*maxNested && bytes.HasPrefix(b[n:], []byte("25")) {
+		n += 2
+	}
+	digits := hexDigits(b[n:min(len(b), n+2)])
+	switch {
+	case digits == 2:
+		v, _ := strconv.ParseUint(string(b[n:n+2]), 16, 8) // of two digits
+		return unit{size: n + 2, meaning: rune(v), raw: true}
+	case len(b) == n+digits && !last:
+		return unit{}
+	}
+	return unit{size: n, meaning: '%'}
+}
+
+var entities = map[string]rune{"amp": '&', "lt": '<', "gt": '>', "quot": '"', "apos": '\''}
+
+// dereference reads an & and what follows it.
+func dereference(b []byte, last bool) unit {
+	n := 1
+	for n < 1+4*maxNested && bytes.HasPrefix(b[n:], []byte("amp;")) {
+		n += 4
+	}
+	end := n
+	for end < len(b) && end < n+maxEntity && (b[end] == '#' || '0' <= b[end] && b[end] <= '9' || 'a' <= b[end]|0x20 && b[end]|0x20 <= 'z') {
+		end++
+	}
+	switch {
+	case end == len(b) && !last:
+		return unit{}
+	case end == len(b) || b[end] != ';':
+		return unit{size: n, meaning: '&'}
+	}
+	name := b[n:end]
+	r, ok := entities[string(name)]
+	if digits, number := bytes.CutPrefix(name, []byte("#")); number {
+		base := 10
+		if hex := bytes.TrimLeft(digits, "xX"); len(hex) < len(digits) {
+			digits, base = hex, 16
+		}
+		v, err := strconv.ParseUint(string(digits), base, 31)
+		r, ok = rune(v), err == nil
+	}
+	if !ok {
+		return unit{size: n, meaning: '&'}
+	}
+	return unit{size: end + 1, meaning: r}
+}
+
+// fold makes one of what stands for another: + in URLs is a space, and kube.CleanName puts U+FFFD
+// in place of / and %.
+func (v *view) fold(last bool) {
+	n := 0
+	for i := 0; i < len(v.text); {
+		c, size := v.text[i], 1
+		switch c {
+		case '+':
+			c = ' '
+		case '%':
+			c = '/'
+		case 0xEF:
+			if bytes.HasPrefix(v.text[i:], []byte("\uFFFD")) {
+				c, size = '/', 3
+			} else if !utf8.FullRune(v.text[i:]) && !last {
+				v.size = int(v.from[i])
+				i = len(v.text)
+				continue
+			}
+		}
+		v.text[n], v.from[n], v.to[n] = c, v.from[i], v.to[i+size-1]
+		n, i = n+1, i+size
+	}
+	v.text, v.from, v.to = v.text[:n], v.from[:n], v.to[:n]
+}
+
+// hexDigits returns how many b begins with.
+func hexDigits(b []byte) int { return len(b) - len(bytes.TrimLeft(b, "0123456789abcdefABCDEF")) }
+
+// backslashes returns how many b begins with.
+func backslashes(b []byte) int { return len(b) - len(bytes.TrimLeft(b, `\`)) }
