@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/listwatch/listwatch/codec"
 )
 
 // redacted passes body through a redactor in pieces of n bytes.
@@ -175,5 +177,19 @@ func BenchmarkRedactor(b *testing.B) {
 		for from := 0; from < len(body); from += 32 << 10 {
 			r.taken(len(r.feed(body[from:min(len(body), from+32<<10)])))
 		}
+	}
+}
+
+// TestNestingWithoutAnEndTakesNoMemory, and all behind it is replaced.
+func TestNestingWithoutAnEndTakesNoMemory(t *testing.T) {
+	r := newRedactor(Redaction{Secrets: true}, false, true)
+	for range 1000 {
+		r.taken(len(r.feed([]byte(strings.Repeat("[", 1000)))))
+		if len(r.open)+len(r.stack)+len(r.buf) > 3*codec.MaxDepth {
+			t.Fatalf("%d brackets are kept, and %d levels, and %d bytes", len(r.open), len(r.stack), len(r.buf))
+		}
+	}
+	if got := redacted(r, `{"kind":"ConfigMap"}`, 100); strings.Contains(got, "ConfigMap") {
+		t.Errorf("%q", got)
 	}
 }

@@ -68,7 +68,9 @@ func (r *redactor) stepLost(i int) {
 		r.str, r.escape = true, false
 	case len(r.open) == 0: // there is no place to restart
 	case c == '{' || c == '[':
-		r.open = append(r.open, c+2)
+		if r.open = append(r.open, c+2); len(r.open) > 2*codec.MaxDepth { // it has no end, perhaps
+			r.open = nil
+		}
 	case c == '}' || c == ']':
 		if last := len(r.open) - 1; r.open[last] == c {
 			r.open = r.open[:last]

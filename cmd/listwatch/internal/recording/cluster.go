@@ -17,17 +17,21 @@ import (
 
 // clusterOf asks which cluster is recorded; what the server does not send stays empty.
 func clusterOf(ctx context.Context, c *client.Client) replay.Cluster {
-	cl := replay.Cluster{Server: c.Server()}
-	if resp, err := c.Do(ctx, &client.Request{Path: "/version"}); err == nil {
-		var v struct{ GitVersion string }
-		_ = json.NewDecoder(io.LimitReader(resp.Body, 1<<16)).Decode(&v)
-		resp.Body.Close()
-		cl.GitVersion = v.GitVersion
+	var version struct{ GitVersion string }
+	ask(ctx, c, "/version", &version)
+	var ns struct{ Metadata struct{ UID string } }
+	ask(ctx, c, kube.Namespaces.Path("")+"/kube-system", &ns)
+	return replay.Cluster{Server: c.Server(), GitVersion: version.GitVersion, UID: ns.Metadata.UID}
+}
+
+// ask decodes a response, if there is one, of which it reads 64 KiB.
+func ask(ctx context.Context, c *client.Client, path string, into any) {
+	resp, err := c.Do(ctx, &client.Request{Path: path})
+	if err != nil {
+		return
 	}
-	if ns, err := client.Of[kube.Partial](c, kube.Namespaces).Get(ctx, kube.Key{Name: "kube-system"}); err == nil {
-		cl.UID = ns.GetUID()
-	}
-	return cl
+	defer resp.Body.Close()
+	_ = json.NewDecoder(io.LimitReader(resp.Body, 1<<16)).Decode(into) // what is not there stays empty
 }
 
 // patience is how long the recording of a custom resource waits for its definition.
