@@ -36,7 +36,7 @@ func (s *Sink) Open(ctx context.Context, scope sink.Scope) (sink.Position, sink.
 	}
 	id := s.o.Prefix + "/" + shard(scope)
 	s.own(id, possession{})
-	producer, err := s.producer(id)
+	producer, err := s.producer(ctx, id)
 	if err != nil {
 		return sink.Position{}, nil, err
 	}

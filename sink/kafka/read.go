@@ -44,9 +44,8 @@ func (s *Sink) read(ctx context.Context, topic string, to ends) iter.Seq2[*kgo.R
 		if len(ends) == 0 {
 			return
 		}
-		consumer, err := kgo.NewClient(append(s.base[:len(s.base):len(s.base)],
-			kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: from}),
-			kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords())...)
+		consumer, err := s.client(ctx, kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: from}),
+			kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords())
 		if err != nil {
 			fail(err)
 			return

@@ -104,7 +104,7 @@ func (m *mover) fence(ctx context.Context, own sink.Scope) error {
 		}
 		id := m.o.Prefix + "/" + shard(scope)
 		m.own(id, possession{})
-		producer, err := m.Sink.producer(id)
+		producer, err := m.Sink.producer(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -216,7 +216,6 @@ func (m *mover) move(ctx context.Context, msg *kgo.Record, to sink.Scope) error 
 }
 
 // producer returns a client that takes over a transactional id with its first request.
-func (s *Sink) producer(id string) (*kgo.Client, error) {
-	return kgo.NewClient(append(s.base[:len(s.base):len(s.base)],
-		kgo.TransactionalID(id), kgo.TransactionTimeout(transactionTimeout), kgo.ProducerBatchMaxBytes(int32(s.o.MaxMessage)))...)
+func (s *Sink) producer(ctx context.Context, id string) (*kgo.Client, error) {
+	return s.client(ctx, kgo.TransactionalID(id), kgo.TransactionTimeout(transactionTimeout), kgo.ProducerBatchMaxBytes(int32(s.o.MaxMessage)))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/listwatch/listwatch/sink"
+	"github.com/listwatch/listwatch/sink/internal/seeds"
 )
 
 // Options name the topics, and say how they are made where they do not exist. The zero
@@ -68,7 +70,8 @@ var (
 
 // Open makes the topics that do not exist, and takes the others as they are. base are the options
 // of all clients that the Sink makes: brokers, TLS, SASL. A topic that is not compacted as it
-// should is an sink.ErrRefused. A broker must answer within 10 seconds. ctx bounds Open only.
+// should is an sink.ErrRefused. One of the brokers must answer within 10 seconds. ctx bounds Open
+// only.
 func Open(ctx context.Context, o Options, base ...kgo.Opt) (*Sink, error) {
 	if o.Prefix == "" {
 		o.Prefix = "listwatch"
@@ -91,12 +94,12 @@ func Open(ctx context.Context, o Options, base ...kgo.Opt) (*Sink, error) {
 	// Close of a client would push its metrics to a broker that may be gone: a takeover waits
 	// for that.
 	base = append([]kgo.Opt{kgo.DisableClientMetrics(), kgo.BrokerMaxReadBytes(maxResponse), kgo.MaxDecompressBatchBytes(maxResponse)}, base...)
-	client, err := kgo.NewClient(base...)
+	answering, err := seeds.Answering(ctx, seeds.Timeout, base)
 	if err != nil {
 		return nil, fmt.Errorf("open Kafka: %w", err)
 	}
-	if err := reach(ctx, client, 10*time.Second); err != nil {
-		client.Close()
+	client, err := kgo.NewClient(answering...)
+	if err != nil {
 		return nil, fmt.Errorf("open Kafka: %w", err)
 	}
 	s := &Sink{
@@ -114,16 +117,13 @@ func Open(ctx context.Context, o Options, base ...kgo.Opt) (*Sink, error) {
 // The client asks for 50 MiB at once, and a broker exceeds that by one batch at most.
 const maxResponse = 64 << 20
 
-// reach fails where no broker answers a request for metadata in time.
-func reach(ctx context.Context, client *kgo.Client, timeout time.Duration) error {
-	late := fmt.Errorf("no broker has answered in %v", timeout)
-	short, cancel := context.WithTimeoutCause(ctx, timeout, late)
-	defer cancel()
-	err := client.Ping(short)
-	if err != nil && context.Cause(short) == late {
-		return late
+// client returns a client of its own, which does not wait for brokers that are silent.
+func (s *Sink) client(ctx context.Context, o ...kgo.Opt) (*kgo.Client, error) {
+	base, err := seeds.Answering(ctx, seeds.Timeout, s.base)
+	if err != nil {
+		base = s.base // kgo tries again
 	}
-	return err
+	return kgo.NewClient(append(slices.Clip(base), o...)...)
 }
 
 // Close closes all connections. No method may be under way.

@@ -9,8 +9,8 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -18,6 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/plain"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 
+	"github.com/listwatch/listwatch/sink/internal/seeds"
 	"github.com/listwatch/listwatch/sink/kafka"
 )
 
@@ -63,30 +64,28 @@ func (p *program) openKafka(ctx context.Context, u *url.URL, exists bool) (datab
 	}
 	if exists {
 		if err := kafkaTopic(ctx, cmp.Or(o.Prefix, "listwatch")+".positions", base); err != nil {
-			return nil, fmt.Errorf("at %s: %w", u.Host, err)
+			return nil, fmt.Errorf("at %s: %w", strings.Join(kafkaBrokers(u), ","), err)
 		}
 	}
 	s, err := kafka.Open(ctx, o, base...)
 	if err != nil {
-		return nil, fmt.Errorf("at %s: %w", u.Host, err)
+		return nil, fmt.Errorf("at %s: %w", strings.Join(kafkaBrokers(u), ","), err)
 	}
 	return kafkaSink{s}, nil
 }
 
 // kafkaTopic fails where there is no such topic.
 func kafkaTopic(ctx context.Context, topic string, base []kgo.Opt) error {
-	c, err := kgo.NewClient(append(base[:len(base):len(base)], kgo.DisableClientMetrics(), kgo.BrokerMaxReadBytes(64<<20))...)
+	base, err := seeds.Answering(ctx, seeds.Timeout, append(slices.Clip(base), kgo.DisableClientMetrics(), kgo.BrokerMaxReadBytes(64<<20)))
+	if err != nil {
+		return fmt.Errorf("look for the topic %s: %w", topic, err)
+	}
+	c, err := kgo.NewClient(base...)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	const timeout = 10 * time.Second
-	short, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no broker has answered in %v", timeout))
-	defer cancel()
-	all, err := kadm.NewClient(c).ListTopics(short, topic)
-	if err != nil && short.Err() != nil {
-		err = context.Cause(short)
-	}
+	all, err := kadm.NewClient(c).ListTopics(ctx, topic)
 	if err == nil {
 		err = all[topic].Err
 	}
@@ -96,19 +95,24 @@ func kafkaTopic(ctx context.Context, topic string, base []kgo.Opt) error {
 	return nil
 }
 
-func kafkaConnection(u *url.URL) ([]kgo.Opt, error) {
-	q := u.Query()
+// kafkaBrokers returns the addresses of the brokers that a URL names.
+func kafkaBrokers(u *url.URL) []string {
 	host := u.Host
 	if u.Port() == "" {
 		host += ":9092"
 	}
-	brokers := []string{host}
-	for b := range strings.SplitSeq(q.Get("brokers"), ",") {
+	all := []string{host}
+	for b := range strings.SplitSeq(u.Query().Get("brokers"), ",") {
 		if b != "" {
-			brokers = append(brokers, b)
+			all = append(all, b)
 		}
 	}
-	all := []kgo.Opt{kgo.SeedBrokers(brokers...), kgo.ClientID("listwatch-sink")}
+	return all
+}
+
+func kafkaConnection(u *url.URL) ([]kgo.Opt, error) {
+	q := u.Query()
+	all := []kgo.Opt{kgo.SeedBrokers(kafkaBrokers(u)...), kgo.ClientID("listwatch-sink")}
 	if q.Get("tls") == "true" || q.Get("ca") != "" || q.Get("cert") != "" {
 		c, err := tlsConfig(q.Get("ca"), q.Get("cert"), q.Get("key"))
 		if err != nil {

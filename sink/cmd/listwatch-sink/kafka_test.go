@@ -1,15 +1,20 @@
 package main
 
 import (
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/sink/kafka"
 )
 
 func TestProgramMovesIntoKafka(t *testing.T) {
@@ -50,5 +55,28 @@ func TestProgramMovesIntoKafka(t *testing.T) {
 	s.args = append(s.args[:2:2], "--to", "kafka://u@"+at)
 	if code, _, errs := s.run("status"); code != exitUsage {
 		t.Errorf("with a user in the command line: exit code %d\n%s", code, errs)
+	}
+}
+
+// TestASilentBrokerAmongOthersIsPassedOver, wherever it stands in the URL.
+func TestASilentBrokerAmongOthersIsPassedOver(t *testing.T) {
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	live, silent := cluster.ListenAddrs()[0], liar(t, func(c net.Conn) { io.Copy(io.Discard, c) })
+	made, err := kafka.Open(t.Context(), kafka.Options{}, kgo.SeedBrokers(live))
+	if err != nil {
+		t.Fatal(err)
+	}
+	made.Close()
+	for _, to := range []string{silent + "?brokers=" + live, live + "?brokers=" + silent} {
+		s := newStage(t)
+		s.args = append(s.args[:2:2], "--to", "kafka://"+to)
+		begin := time.Now()
+		if code, out, errs := s.run("status"); code != exitOK || time.Since(begin) > 8*time.Second {
+			t.Errorf("%s: exit code %d after %v\n%s%s", to, code, time.Since(begin), out, errs)
+		}
 	}
 }
