@@ -13,5 +13,6 @@
 //
 // An object that jsonb refuses, or whose labels it refuses, such as one with the character
 // U+0000, is kept as bytes in the column raw, without labels, and the record and the row are
-// QUARANTINED.
+// QUARANTINED. So is one that jsonb would write as a text of more than 224 MiB, because it writes
+// the 309 digits of 1e+308.
 package postgres

@@ -48,9 +48,9 @@ func message(kind byte, n int, body string) []byte {
 
 // TestMessagesOfAServerAreLimited: what it announces is not allocated.
 func TestMessagesOfAServerAreLimited(t *testing.T) {
-	at := liar(t, message('E', 64<<20+1, "S"))
+	at := liar(t, message('E', 256<<20+1, "S"))
 	_, err := postgres.Open(t.Context(), "postgres://u@"+at+"/db?sslmode=disable", postgres.Options{})
-	if err == nil || !strings.Contains(err.Error(), "at most 67108864") {
+	if err == nil || !strings.Contains(err.Error(), "at most 268435456") {
 		t.Errorf("error %v", err)
 	}
 }

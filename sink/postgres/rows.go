@@ -75,6 +75,32 @@ func objectText(b json.RawMessage) *string {
 	return &text
 }
 
+// written returns how many bytes jsonb writes for an object, or more. It writes a space after each
+// comma and colon, and all digits of 1e+308.
+func written(object json.RawMessage) int64 {
+	n := 2 * int64(len(object))
+	for i := 0; i < len(object); i++ {
+		switch object[i] {
+		case '"': // to the end of the string
+			for i++; i < len(object) && object[i] != '"'; i++ {
+				if object[i] == '\\' {
+					i++
+				}
+			}
+		case 'e', 'E': // of true and false, too
+			if i+1 < len(object) && (object[i+1] == '+' || object[i+1] == '-') {
+				i++
+			}
+			exponent := int64(0)
+			for ; i+1 < len(object) && '0' <= object[i+1] && object[i+1] <= '9'; i++ {
+				exponent = min(10*exponent+int64(object[i+1]-'0'), 1<<20) // jsonb has less
+			}
+			n += exponent
+		}
+	}
+	return n
+}
+
 func scanPosition(row pgx.Row) (p sink.Position, err error) {
 	var selection, revision, phase, control string
 	s := &p.Scope

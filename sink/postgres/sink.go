@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -41,8 +42,14 @@ var (
 	_ sink.Reader = (*Sink)(nil)
 )
 
-// maxMessage limits a message of the server, such as a row with its object, in bytes.
-const maxMessage = 64 << 20
+// maxMessage limits a message of the server, such as a row with its object, in bytes. pgx allocates
+// what the header announces. An object of 1.5 MiB, the limit of etcd, can take 68 MiB as text of
+// a jsonb, which has 311 bytes for the 7 of "1e+308,". Commit admits texts up to maxText; the
+// rest is for the other columns.
+const (
+	maxMessage = 256 << 20
+	maxText    = 224 << 20
+)
 
 // Open connects to the database of a URL or DSN as libpq knows them, and brings the schema
 // up to date. Its errors do not show the URL, which may hold a password, nor the password.
@@ -170,7 +177,8 @@ func (s *Sink) Commit(ctx context.Context, records []sink.Record, p sink.Positio
 	if err := s.provide(ctx, records); err != nil {
 		return err
 	}
-	err = s.commit(ctx, records, nil, p)
+	raw := unreadable(records)
+	err = s.commit(ctx, records, raw, p)
 	refused := (*pgconn.PgError)(nil)
 	if errors.As(err, &refused) && refused.Code == noPartition { // somebody has dropped it; all is rolled back
 		s.mu.Lock()
@@ -179,15 +187,16 @@ func (s *Sink) Commit(ctx context.Context, records []sink.Record, p sink.Positio
 		if err := s.provide(ctx, records); err != nil {
 			return err
 		}
-		err = s.commit(ctx, records, nil, p)
+		err = s.commit(ctx, records, raw, p)
 	}
 	if errors.As(err, &refused) && refusesData(refused.Code) {
 		// The transaction is rolled back, and which records it failed for is not said.
-		raw, checkErr := s.unstorable(ctx, records)
+		bad, checkErr := s.unstorable(ctx, records)
 		if checkErr != nil {
 			return checkErr
 		}
-		if len(raw) > 0 {
+		if len(bad) > 0 {
+			maps.Copy(raw, bad)
 			return s.commit(ctx, records, raw, p)
 		}
 	}
@@ -201,6 +210,17 @@ const noPartition = "23514"
 // exceptions, and limits of the program such as the depth of JSON.
 func refusesData(code string) bool {
 	return strings.HasPrefix(code, "22") || strings.HasPrefix(code, "54")
+}
+
+// unreadable returns why jsonb would be read as more than a message holds, by the index of records.
+func unreadable(records []sink.Record) map[int]string {
+	why := map[int]string{}
+	for i := range records {
+		if written(records[i].Object) > maxText {
+			why[i] = fmt.Sprintf("jsonb would write more than %d MiB", maxText>>20)
+		}
+	}
+	return why
 }
 
 // unstorable returns why jsonb refuses the objects or labels of records, by their index.
