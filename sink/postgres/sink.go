@@ -53,7 +53,8 @@ const (
 
 // Open connects to the database of a URL or DSN as libpq knows them, and brings the schema
 // up to date. Its errors do not show the URL, which may hold a password, nor the password.
-// A server has 10 seconds for a new connection, unless connect_timeout says otherwise.
+// A server has 10 seconds for a new connection, unless connect_timeout has another number; 0 is 10
+// seconds, too, and not for ever as for libpq.
 func Open(ctx context.Context, url string, o Options) (*Sink, error) {
 	if o.Schema == "" {
 		o.Schema = "listwatch"
@@ -77,7 +78,9 @@ func Open(ctx context.Context, url string, o Options) (*Sink, error) {
 // configure returns how connections are made.
 func configure(url string) (*pgxpool.Config, error) {
 	c, err := pgxpool.ParseConfig(url)
-	if err != nil {
+	if err != nil && strings.Contains(err.Error(), "`: invalid connect_timeout (") {
+		return nil, errors.New("open postgres: connect_timeout must be a number of seconds")
+	} else if err != nil {
 		return nil, errors.New("open postgres: the URL cannot be read") // err may quote it
 	}
 	c.ConnConfig.MaxProtocolMessageBodyLen = maxMessage
