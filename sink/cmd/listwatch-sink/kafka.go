@@ -132,9 +132,9 @@ func kafkaConnection(u *url.URL) ([]kgo.Opt, error) {
 	case "plain":
 		mechanism = plain.Auth{User: name, Pass: password}.AsMechanism()
 	case "scram-sha-256":
-		mechanism = scram.Auth{User: name, Pass: password}.AsSha256Mechanism()
+		mechanism = bounded{scram.Auth{User: name, Pass: password}.AsSha256Mechanism()}
 	case "scram-sha-512":
-		mechanism = scram.Auth{User: name, Pass: password}.AsSha512Mechanism()
+		mechanism = bounded{scram.Auth{User: name, Pass: password}.AsSha512Mechanism()}
 	default:
 		return nil, usage("--to: sasl=%s: there are plain, scram-sha-256 and scram-sha-512", kind)
 	}
