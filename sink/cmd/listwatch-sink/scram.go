@@ -9,7 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl"
 )
 
-// maxIterations limits the rounds of SCRAM (RFC 5802) that a broker asks for, which take a part of a
+// maxIterations limits the rounds of SCRAM (RFC 5802) that a broker asks for, which take part of a
 // second. Kafka's brokers have 4,096 to 16,384.
 const maxIterations = 1_000_000
 
