@@ -2,6 +2,7 @@ package replay_test
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -151,5 +152,25 @@ func TestScriptPlaysASessionAsItWas(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestWriterCountsWhatIsRecorded, not what was dropped.
+func TestWriterCountsWhatIsRecorded(t *testing.T) {
+	for max, want := range map[int64][2]int{-1: {1, 1}, 10: {0, 0}} {
+		w, err := replay.NewWriter(io.Discard, replay.Header{}, replay.Options{MaxBytes: max})
+		if err != nil {
+			t.Fatal(err)
+		}
+		srv := apitest.New(t)
+		resp, err := (&http.Client{Transport: w.Transport(nil)}).Get(srv.URL + "/version")
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if got := [2]int{w.Count(replay.KindReq), w.Count(replay.KindResp)}; got != want {
+			t.Errorf("with %d bytes: %d requests and responses, want %d", max, got, want)
+		}
+		_ = w.Close() // it is full
 	}
 }

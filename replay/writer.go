@@ -199,6 +199,13 @@ func (w *Writer) Err() error {
 	return w.err
 }
 
+// Count returns how many entries of a kind are recorded; those that were dropped are not.
+func (w *Writer) Count(k Kind) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.counts[k]
+}
+
 // Close writes the footer and returns the first failure, or ErrLost. Later entries are dropped.
 func (w *Writer) Close() error {
 	w.find()

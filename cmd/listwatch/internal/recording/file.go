@@ -26,15 +26,21 @@ func (o *fileFlags) create(c *client.Client, h replay.Header) (*replay.Writer, *
 		MaxBytes: o.maxBytes, IncludeSecrets: o.includeSecrets, IncludeEnv: o.includeEnv, Conceal: c.ConcealIn})
 	switch {
 	case errors.Is(err, fs.ErrExist): // somebody else has replaced it
-		old.remove()
-		return nil, nil, exit.Usage("%s exists: give another name, or --force to replace it", o.file)
+		err = fmt.Errorf("%s exists: give another name, or --force to replace it", o.file)
+		return nil, nil, exit.Usage("%w", also(err, old.restore(o.file)))
 	case err != nil:
-		if e := old.restore(o.file); e != nil {
-			err = fmt.Errorf("%w; %w", err, e)
-		}
+		err = also(err, old.restore(o.file))
 		return nil, nil, exit.Failed(fmt.Errorf("%w%s", err, cli.RoomFor(err, "it")))
 	}
 	return w, old, nil
+}
+
+// also returns err, with e if there is one.
+func also(err, e error) error {
+	if e == nil {
+		return err
+	}
+	return fmt.Errorf("%w; %w", err, e)
 }
 
 // replaced is the file that --force replaces; nil if there is none.
@@ -51,12 +57,16 @@ func (r *replaced) remove() {
 	}
 }
 
-// restore puts the file back to path: nothing replaces it.
+// restore puts the file back to path: nothing replaces it. If there is a file of somebody else,
+// it says where the old one is.
 func (r *replaced) restore(path string) error {
 	if r == nil {
 		return nil
 	}
 	defer r.lock.Close() // it is only read
+	if _, err := os.Lstat(path); err == nil {
+		return fmt.Errorf("what was there before is %s", r.path)
+	}
 	return os.Rename(r.path, path)
 }
 
@@ -88,13 +98,6 @@ func (o *fileFlags) aside() (*replaced, error) {
 		return nil, exit.Failed(fmt.Errorf("replace %s: %w", o.file, err))
 	}
 	return &replaced{path: next.Name(), lock: old}, nil
-}
-
-// begin notes that something is recorded: the file that it replaces is removed.
-func (r *recorder) begin() {
-	if r.begun.CompareAndSwap(false, true) {
-		r.old.remove()
-	}
 }
 
 // unused opens the file and locks it. It fails where somebody records to it.

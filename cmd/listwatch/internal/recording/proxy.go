@@ -134,7 +134,6 @@ func (r *recorder) proxy(p *cli.Program, ctx context.Context, o *proxyFlags, net
 		r.denied.Store(true)
 		return listen.Error("address", o.address, err)
 	}
-	r.begin()
 	h := guard.Prompt(o.restrict(r.out.Proxy(upstream, r.client.RoundTripper())))
 	stop := listen.Serve(ctx, l, h, o.acceptHosts, proxyConnections)
 	at, try := "http://"+l.Addr().String(), "kubectl -s http://"+l.Addr().String()+" get pods -w"
@@ -198,8 +197,8 @@ func (r *recorder) untilFull(ctx context.Context) error {
 	for {
 		select {
 		case <-tick.C:
-			if err := r.out.Flush(); err != nil {
-				return r.broken(err)
+			if err := r.tick(); err != nil {
+				return err
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)

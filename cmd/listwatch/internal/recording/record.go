@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -49,7 +48,7 @@ type fileFlags struct {
 
 func (o *fileFlags) registerFile(f *pflag.FlagSet) {
 	f.StringVar(&o.file, "file", "", "write the recording to this file, named *.lwrec.ndjson, or *.lwrec.ndjson.gz to compress it")
-	f.BoolVar(&o.force, "force", false, "replace the file if it exists")
+	f.BoolVar(&o.force, "force", false, "replace the file if it exists, once something is recorded")
 	f.BoolVar(&o.includeSecrets, "include-secrets", false, "keep the values of Secrets: anyone who has the file can read them")
 	f.BoolVar(&o.includeEnv, "include-env", false, "keep the values of environment variables, which may be passwords")
 	f.Int64Var(&o.maxBytes, "max-bytes", 1<<30, "end when the recording has this many bytes, uncompressed (-1 = no limit)")
@@ -108,7 +107,9 @@ Secrets, and the values of environment variables, are replaced while they are
 recorded, by as many bytes. Credentials are not in the file, unless a server repeats
 one of less than 12 bytes, or encodes one. A recording that was cut, even by kill -9,
 plays as far as it goes. It has the columns of custom resources if their definitions
-may be read.`
+may be read.
+
+The file that --force replaces is put back if nothing is recorded.`
 
 // Command is record.
 func Command(p *cli.Program) *cobra.Command {
@@ -190,31 +191,6 @@ func (o *eventFlags) check(cmd *cobra.Command) error {
 	return o.selection.Parse()
 }
 
-// recorder creates the file and returns what records to it.
-func (o *fileFlags) recorder(ctx context.Context, c *client.Client, t *messages.Writer) (*recorder, error) {
-	out, old, err := o.create(c, replay.Header{Tool: "listwatch " + cli.ThisBuild().Version, Cluster: clusterOf(ctx, c)})
-	if err != nil {
-		return nil, err
-	}
-	return &recorder{flags: o, client: c, talk: t, out: out, old: old, began: time.Now()}, nil
-}
-
-// recorder is one run of record, or of record proxy.
-type recorder struct {
-	flags   *fileFlags
-	proxied bool // requests of another client are recorded, not events
-	client  *client.Client
-	talk    *messages.Writer
-	out     *replay.Writer
-	old     *replaced   // until something is recorded
-	begun   atomic.Bool // something is
-	began   time.Time
-	count   atomic.Int64 // events of objects
-	skipped refused.Targets
-	folder  *messages.Folder
-	denied  atomic.Bool // a target was refused at once: there shall be no recording
-}
-
 // events records targets until ctx is done or one of them fails.
 func (r *recorder) events(ctx context.Context, o *eventFlags, targets []target.Target) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -223,6 +199,7 @@ func (r *recorder) events(ctx context.Context, o *eventFlags, targets []target.T
 	var watches sync.WaitGroup
 	r.folder = messages.NewFolder(r.talk)
 	defer r.folder.Flush()
+	r.waiting.Store(int64(len(targets)))
 	for range targets {
 		r.skipped.Follow()
 		r.folder.Join()
@@ -248,8 +225,8 @@ func (r *recorder) events(ctx context.Context, o *eventFlags, targets []target.T
 		select {
 		case <-tick.C:
 			bar.At(int(r.count.Load()), total)
-			if err := r.out.Flush(); err != nil {
-				cancel(r.broken(err))
+			if err := r.tick(); err != nil {
+				cancel(err)
 			}
 		case <-watched:
 			r.talk.Done()
@@ -292,8 +269,10 @@ func (r *recorder) follow(ctx context.Context, o *eventFlags, t target.Target) e
 		}
 		switch {
 		case err == nil && ev.Type == watch.Synced:
-			synced = true
-			r.begin()
+			if !synced {
+				synced = true
+				r.answered()
+			}
 		case err == nil && ev.Object.GetName() != "":
 			r.begin()
 			if n := r.count.Add(1); o.maxEvents > 0 && n >= int64(o.maxEvents) {
@@ -307,6 +286,7 @@ func (r *recorder) follow(ctx context.Context, o *eventFlags, t target.Target) e
 				err := exit.Failed(fmt.Errorf("%s %s: %w", messages.Verb(stop.Op), t.Label(), stop.Err))
 				if refused.Skippable(stop.Err, t) && !synced {
 					if err = r.skipped.Refuse(t.Label(), err); err == nil {
+						r.answered()
 						r.folder.Say(refused.Message(t, stop.Err, ""), "skipped", "err", messages.Reason(stop.Err))
 						return nil
 					}
@@ -341,59 +321,4 @@ func only(t target.Target, events iter.Seq2[watch.Event[codec.RawFull], error]) 
 			}
 		}
 	}
-}
-
-// broken returns the error that ends a recording that failed with err.
-func (r *recorder) broken(err error) error {
-	if errors.Is(err, replay.ErrLost) {
-		return exit.Failed(fmt.Errorf("record to %s: %w: do not change the file while listwatch runs; what was recorded is lost, unless the file was only renamed", r.flags.file, err))
-	}
-	return exit.Failed(fmt.Errorf("record to %s: %w%s", r.flags.file, err, cli.RoomFor(err, "it")))
-}
-
-// close ends the file in good order. An end by err is the end of the program.
-func (r *recorder) close(err error) error {
-	e := r.out.Close()
-	if errors.Is(e, replay.ErrLost) {
-		r.begin()
-		return r.broken(e) // what is at the path is not ours
-	}
-	if e != nil && !errors.Is(e, replay.ErrFull) && (err == nil || errors.Is(err, exit.ErrAskedFor)) {
-		err = r.broken(e)
-	}
-	if r.denied.Load() && !r.begun.Load() {
-		if e := os.Remove(r.flags.file); e == nil {
-			r.talk.Info("record", r.flags.file+": nothing is recorded", "nothing recorded", "file", r.flags.file)
-		}
-		if e := r.old.restore(r.flags.file); e != nil {
-			err = exit.Failed(fmt.Errorf("%w; %w", err, e))
-		}
-		return err
-	}
-	r.begin()
-	size := int64(0)
-	if info, e := os.Stat(r.flags.file); e == nil {
-		size = info.Size()
-	}
-	what := ""
-	if !r.proxied {
-		what = printable.Count(int(r.count.Load()), "event") + ", "
-	}
-	r.talk.Info("record", fmt.Sprintf("%s: %s%s in %s", r.flags.file, what, sizeText(size), printable.Rough(time.Since(r.began))),
-		"recorded", "file", r.flags.file, "events", r.count.Load(), "bytes", size)
-	if errors.Is(err, replay.ErrFull) {
-		return exit.Failed(fmt.Errorf("%w; what came before is in it: give a larger --max-bytes, or -1", err))
-	}
-	return err
-}
-
-// sizeText prints a number of bytes as people say it.
-func sizeText(n int64) string {
-	switch {
-	case n < 10_000:
-		return fmt.Sprintf("%d bytes", n)
-	case n < 10_000_000:
-		return fmt.Sprintf("%d kB", n/1000)
-	}
-	return fmt.Sprintf("%d MB", n/1_000_000)
 }
