@@ -101,6 +101,27 @@ func TestRecordingOfNothingThatIsTakenAway(t *testing.T) {
 	}
 }
 
+// TestRecordingSaysWhereTheOldOneIs, which would be hard to find after a kill -9.
+func TestRecordingSaysWhereTheOldOneIs(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string][]string{"events": {"nodes"}, "traffic": {"proxy", "127.0.0.1:0"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv, _ := crowd(t, 1)
+			srv.On(apitest.Match{Resource: "nodes"}, faults.Hang())
+			file := oldRecording(t)
+			c := newChild(t, append(append([]string{"record"}, args...), "--force", "--file", file, "-s", srv.URL)...).start()
+			const says = " until something is recorded, the old file is "
+			c.until(c.stderr, says+".*\n")
+			c.signal(syscall.SIGKILL)
+			<-c.done
+			_, rest, _ := strings.Cut(c.stderr.String(), says)
+			old, _, _ := strings.Cut(rest, "\n")
+			isOld(t, old)
+		})
+	}
+}
+
 // TestRecordProxyReplacesOnceItHasAnExchange, before it ends.
 func TestRecordProxyReplacesOnceItHasAnExchange(t *testing.T) {
 	t.Parallel()

@@ -109,7 +109,8 @@ one of less than 12 bytes, or encodes one. A recording that was cut, even by kil
 plays as far as it goes. It has the columns of custom resources if their definitions
 may be read.
 
-The file that --force replaces is put back if nothing is recorded.`
+The file that --force replaces is put back if nothing is recorded. Until something is,
+it stands beside the new one, as .NAME.listwatch-DIGITS; kill -9 leaves it there.`
 
 // Command is record.
 func Command(p *cli.Program) *cobra.Command {

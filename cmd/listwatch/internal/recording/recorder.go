@@ -35,6 +35,7 @@ type recorder struct {
 	out     *replay.Writer
 	old     *replaced   // until something is recorded
 	begun   atomic.Bool // something is
+	told    bool        // where old is
 	began   time.Time
 	count   atomic.Int64 // events of objects
 	waiting atomic.Int64 // targets whose first state is not known
@@ -77,6 +78,10 @@ func (r *recorder) tick() error {
 		return r.broken(err)
 	}
 	r.exchanged()
+	if r.old != nil && !r.begun.Load() && !r.told && time.Since(r.began) > time.Second {
+		r.told = true
+		r.talk.Info("record", "until something is recorded, the old file is "+r.old.path, "set aside", "file", r.old.path)
+	}
 	return nil
 }
 
