@@ -243,7 +243,9 @@ func (w *Writer) nextID() int { return int(w.ids.Add(1)) }
 // add appends an entry in memory; drain writes it.
 func (w *Writer) add(e *Entry) {
 	line, err := codec.Encode(e)
-	w.conceal(line, true)
+	if e.Kind != KindChunk { // whose body went through a concealer
+		w.conceal(line, true)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 )
 
 // span is a part of data.
@@ -15,14 +16,18 @@ type rules struct {
 	whole int  // the least bytes of a credential
 	part  int  // the least bytes of the beginning of one that is cut
 	json  bool // a quote without a backslash may be the end of a string
+
+	latest atomic.Pointer[patterns]
 }
 
 // find returns the parts of b that are credentials, in order. The bytes at the end from open on may
 // begin one, unless this is the last of the data.
-func (r rules) find(b []byte, secrets []string, last bool) (found []span, open int) {
-	v := resolve(b, last)
+func (r *rules) find(b []byte, secrets []string, last bool) (found []span, open int) {
+	v := views.Get().(*view)
+	defer views.Put(v)
+	v.resolve(b, last)
 	open = v.size
-	for _, p := range r.patterns(secrets) {
+	for _, p := range r.patternsOf(secrets) {
 		part := min(r.part, len(p))
 		for at := 0; ; {
 			i := bytes.Index(v.text[at:], p[:part])
@@ -32,7 +37,7 @@ func (r rules) find(b []byte, secrets []string, last bool) (found []span, open i
 			at += i
 			n := common(v.text[at:], p)
 			if n < len(p) && at+n == len(v.text) && !last {
-				open = min(open, int(v.from[at]))
+				open = min(open, v.start(at))
 			} else if s, ok := r.span(b, v, at, at+n, n == len(p)); ok {
 				found = append(found, s)
 			}
@@ -40,7 +45,7 @@ func (r rules) find(b []byte, secrets []string, last bool) (found []span, open i
 		}
 		for n := min(part-1, len(v.text)); n > 0 && !last; n-- {
 			if bytes.HasPrefix(p, v.text[len(v.text)-n:]) {
-				open = min(open, int(v.from[len(v.text)-n]))
+				open = min(open, v.start(len(v.text)-n))
 				break
 			}
 		}
@@ -53,16 +58,32 @@ func (r rules) find(b []byte, secrets []string, last bool) (found []span, open i
 	return found, open
 }
 
-// patterns returns the views of secrets.
-func (r rules) patterns(secrets []string) (all [][]byte) {
+// patterns are the views of secrets.
+type patterns struct {
+	secrets []string
+	views   [][]byte
+}
+
+// patternsOf returns the views of secrets, which are mostly those of the last call.
+func (r *rules) patternsOf(secrets []string) [][]byte {
+	p := r.latest.Load()
+	if p == nil || !slices.Equal(p.secrets, secrets) {
+		p = &patterns{slices.Clone(secrets), r.look(secrets)}
+		r.latest.Store(p)
+	}
+	return p.views
+}
+
+func (r *rules) look(secrets []string) (all [][]byte) {
 	for _, s := range secrets {
 		if len(s) < r.whole {
 			continue
 		}
 		quoted := strconv.Quote(s) // which changes control characters; kube.CleanName, each %
 		for _, form := range []string{s, quoted[1 : len(quoted)-1], strings.ReplaceAll(s, "%", "/")} {
-			p := resolve([]byte(form), true).text
-			if len(p) >= r.whole/2 && !slices.ContainsFunc(all, func(old []byte) bool { return bytes.Equal(old, p) }) {
+			var v view
+			v.resolve([]byte(form), true)
+			if p := v.text; len(p) >= r.whole/2 && !slices.ContainsFunc(all, func(old []byte) bool { return bytes.Equal(old, p) }) {
 				all = append(all, p)
 			}
 		}
@@ -71,9 +92,9 @@ func (r rules) patterns(secrets []string) (all [][]byte) {
 }
 
 // span returns the part of b that text[start:end] is, the whole of a credential or its beginning.
-func (r rules) span(b []byte, v *view, start, end int, whole bool) (span, bool) {
+func (r *rules) span(b []byte, v *view, start, end int, whole bool) (span, bool) {
 	quote := func(i int) bool { // without a backslash
-		unit := b[v.from[i]:v.to[i]]
+		unit := b[v.start(i):v.end(i+1)]
 		run := backslashes(unit)
 		return r.json && run%2 == 0 && string(unit[run:]) == `"`
 	}
@@ -96,7 +117,7 @@ func (r rules) span(b []byte, v *view, start, end int, whole bool) (span, bool) 
 	if end <= start {
 		return span{}, false
 	}
-	return span{int(v.from[start]), int(v.to[end-1])}, true
+	return span{v.start(start), v.end(end)}, true
 }
 
 // merge returns spans in order, and as one those that overlap.

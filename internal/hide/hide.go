@@ -10,8 +10,8 @@ import (
 
 // Shorter strings would match what is unrelated: in texts for people less is lost by that.
 var (
-	inText = rules{whole: 6, part: 8}
-	inData = rules{whole: 12, part: 16, json: true}
+	inText = &rules{whole: 6, part: 8}
+	inData = &rules{whole: 12, part: 16, json: true}
 )
 
 // Text returns text without secrets.

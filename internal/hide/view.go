@@ -2,7 +2,9 @@ package hide
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -14,7 +16,26 @@ type view struct {
 	text     []byte
 	from, to []int32 // the place in the data of each byte of text, and of the backslashes before it
 	size     int     // of the data whose view this is; what follows may be a part of a unit
+	plain    bool    // text is the data
 }
+
+// start and end return where the text from i to j is in the data.
+func (v *view) start(i int) int {
+	if v.plain {
+		return i
+	}
+	return int(v.from[i])
+}
+
+func (v *view) end(j int) int {
+	if v.plain {
+		return j
+	}
+	return int(v.to[j-1])
+}
+
+// views are reused: they are nine times as large as the data.
+var views = sync.Pool{New: func() any { return new(view) }}
 
 // Bounds of one unit.
 const (
@@ -23,18 +44,22 @@ const (
 	maxEntity = len("#1114111")
 )
 
-// resolve returns the view of b. Unless this is the last of the data, a unit may go on behind it.
-func resolve(b []byte, last bool) *view {
-	v := &view{text: bytes.Clone(b), from: make([]int32, len(b)), to: make([]int32, len(b)), size: len(b)}
+// resolve makes v the view of b. Unless this is the last of the data, a unit may go on behind it.
+func (v *view) resolve(b []byte, last bool) {
+	v.size = len(b)
+	if v.plain = !slices.ContainsFunc([]byte{'\\', '%', '&', '+', 0xEF}, func(c byte) bool { return bytes.IndexByte(b, c) >= 0 }); v.plain {
+		v.text = append(v.text[:0], b...)
+		return
+	}
+	v.text, v.from, v.to = append(v.text[:0], b...), v.from[:0], v.to[:0]
 	for i := range b {
-		v.from[i], v.to[i] = int32(i), int32(i+1)
+		v.from, v.to = append(v.from, int32(i)), append(v.to, int32(i+1))
 	}
 	v.pass('\\', last, unquote)
 	v.pass('%', last, unescape)
 	v.pass('\\', last, unquote)
 	v.pass('&', last, dereference)
 	v.fold(last)
-	return v
 }
 
 // unit is what one reads at the beginning of a text: size bytes that mean others. A size of 0 means
