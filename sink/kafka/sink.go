@@ -68,7 +68,10 @@ var (
 	_ sink.Reader = (*Sink)(nil)
 )
 
-// Open makes the topics that do not exist, and takes the others as they are. base are the options
+// Open makes the topics that do not exist, for which its user needs the right Create, and takes the
+// others as they are. A reader needs the rights Read, Describe and DescribeConfigs on them, a sink
+// Write, too, and Write and Describe on the transactional IDs that begin with the prefix; without
+// DescribeConfigs, the policies are not checked, which is logged. base are the options
 // of all clients that the Sink makes: brokers, TLS, SASL. A topic that is not compacted as it
 // should is an sink.ErrRefused. One of the brokers must answer within 10 seconds. ctx bounds Open
 // only.
@@ -162,7 +165,13 @@ func (s *Sink) ensure(ctx context.Context) error {
 		{s.table, s.o.Partitions, map[string]*string{"cleanup.policy": value("compact"), "delete.retention.ms": milliseconds(tombstones), "max.message.bytes": size}},
 		{s.positions, 1, map[string]*string{"cleanup.policy": value("compact"), "segment.bytes": value("16777216"), "max.message.bytes": size}},
 	} {
-		_, err := s.admin.CreateTopic(ctx, int32(t.partitions), int16(s.o.Replicas), t.config, t.name)
+		there, err := s.admin.ListTopics(ctx, t.name)
+		if err != nil {
+			return fmt.Errorf("look for the topic %s: %w", t.name, err)
+		}
+		if !there.Has(t.name) { // nobody needs the right to make one that is there
+			_, err = s.admin.CreateTopic(ctx, int32(t.partitions), int16(s.o.Replicas), t.config, t.name)
+		}
 		if err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
 			return fmt.Errorf("make the topic %s: %w", t.name, err)
 		}
@@ -186,6 +195,10 @@ func (s *Sink) ensure(ctx context.Context) error {
 // earlier or later than asked. They belong to whoever administers the broker.
 func (s *Sink) fits(ctx context.Context, topic string, want map[string]string) error {
 	all, err := s.admin.DescribeTopicConfigs(ctx, topic)
+	if errors.Is(err, kerr.TopicAuthorizationFailed) {
+		s.o.Logger.Warn("sink: the configuration of the topic may not be read, so it is not checked", "topic", topic, "needs", "DescribeConfigs")
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("read the configuration of the topic %s: %w", topic, err)
 	}

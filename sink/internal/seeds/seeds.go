@@ -3,7 +3,9 @@ package seeds
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"time"
 
@@ -17,9 +19,10 @@ const Timeout = 10 * time.Second
 // rest is how long the other brokers may take after the first answer.
 const rest = 500 * time.Millisecond
 
-// Answering returns base without the seed brokers that are silent: kgo waits 10 seconds for each
-// of them, whenever it is their turn. It asks all of them at once, and fails where none has
-// answered within timeout. The error says of each what is wrong, if there are several.
+// Answering returns base without the seed brokers that are silent, or answer as no broker does: kgo
+// waits 10 seconds for each of the former, whenever it is their turn, and fails by the latter. Those
+// that refuse connections remain. It asks all of them at once, and fails where none has answered
+// within timeout. The error says of each what is wrong, if there are several.
 func Answering(ctx context.Context, timeout time.Duration, base []kgo.Opt) ([]kgo.Opt, error) {
 	base = slices.Clip(base)
 	client, err := kgo.NewClient(append(base, kgo.DisableClientMetrics())...)
@@ -48,7 +51,9 @@ func Answering(ctx context.Context, timeout time.Duration, base []kgo.Opt) ([]kg
 			errs[i] = fmt.Errorf("no answer in %v", timeout)
 			continue
 		}
-		kept = append(kept, seeds[i])
+		if dial := (*net.OpError)(nil); errs[i] == nil || errors.As(errs[i], &dial) && dial.Op == "dial" {
+			kept = append(kept, seeds[i])
+		}
 		if errs[i] == nil {
 			answered = true
 			time.AfterFunc(rest, cancel)
