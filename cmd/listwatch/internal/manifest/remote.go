@@ -54,6 +54,7 @@ func download(ctx context.Context, address string, limit int) (body []byte, show
 		if len(via) >= 10 {
 			return errors.New("there are more than 10 redirects")
 		}
+		r.Header.Del("Referer") // it has the query of the address, which may be secret
 		return trusted(r.URL)
 	}}
 	defer c.CloseIdleConnections()

@@ -2,6 +2,7 @@ package manifest_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -58,6 +59,25 @@ func TestURLs(t *testing.T) {
 		if diff := cmp.Diff(tt.want, got); diff != "" || err == nil && (len(all) != 1 || all[0].Where != srv.URL+"/ok, document 1") {
 			t.Errorf("%s: %+v\n(-want +got):\n%s", tt.address, all, diff)
 		}
+	}
+}
+
+// TestRedirectsTellNothing of the address that leads to them.
+func TestRedirectsTellNothing(t *testing.T) {
+	var got http.Header
+	second := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = r.Header
+		_, _ = io.WriteString(w, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`)
+	}))
+	defer second.Close()
+	first := httptest.NewServer(http.RedirectHandler(strings.Replace(second.URL, "127.0.0.1", "localhost", 1)+"/b", http.StatusFound))
+	defer first.Close()
+	address := strings.Replace(first.URL, "http://", "http://user:hunter2@", 1) + "/a?token=hunter2"
+	if _, err := (&manifest.Reader{}).Read(t.Context(), address); err != nil {
+		t.Fatal(err)
+	}
+	if got.Get("Referer") != "" || got.Get("Authorization") != "" {
+		t.Errorf("the other host gets %v", got)
 	}
 }
 
