@@ -17,7 +17,7 @@ type rules struct {
 	part  int  // the least bytes of the beginning of one that is cut
 	json  bool // a quote without a backslash may be the end of a string
 
-	latest atomic.Pointer[patterns]
+	latest atomic.Pointer[known]
 }
 
 // find returns the parts of b that are credentials, in order. The bytes at the end from open on may
@@ -25,28 +25,25 @@ type rules struct {
 func (r *rules) find(b []byte, secrets []string, last bool) (found []span, open int) {
 	v := views.Get().(*view)
 	defer views.Put(v)
-	v.resolve(b, last)
-	open = v.size
+	open = len(b)
 	for _, p := range r.patternsOf(secrets) {
-		part := min(r.part, len(p))
-		for at := 0; ; {
-			i := bytes.Index(v.text[at:], p[:part])
-			if i < 0 {
-				break
-			}
-			at += i
-			n := common(v.text[at:], p)
-			if n < len(p) && at+n == len(v.text) && !last {
-				open = min(open, v.start(at))
-			} else if s, ok := r.span(b, v, at, at+n, n == len(p)); ok {
-				found = append(found, s)
-			}
-			at++
+		if p.resolved {
+			v.resolve(b, last)
+		} else {
+			v.take(b)
 		}
-		for n := min(part-1, len(v.text)); n > 0 && !last; n-- {
-			if bytes.HasPrefix(p, v.text[len(v.text)-n:]) {
-				open = min(open, v.start(len(v.text)-n))
-				break
+		open = min(open, v.size)
+		for _, text := range p.texts {
+			matches, rest := text.scan(v.text, r.part)
+			if start := len(v.text) - rest; rest > 0 && !last {
+				open = min(open, v.start(start))
+			} else if rest >= r.part {
+				matches = matched(matches, start, len(v.text), false)
+			}
+			for _, m := range matches {
+				if s, ok := r.span(b, v, m); ok {
+					found = append(found, s)
+				}
 			}
 		}
 	}
@@ -58,47 +55,129 @@ func (r *rules) find(b []byte, secrets []string, last bool) (found []span, open 
 	return found, open
 }
 
-// patterns are the views of secrets.
+// patterns are what is looked for in data as it is, or in its view.
 type patterns struct {
+	resolved bool
+	texts    []pattern
+}
+
+// known are the patterns of secrets.
+type known struct {
 	secrets []string
-	views   [][]byte
+	all     [2]patterns
 }
 
-// patternsOf returns the views of secrets, which are mostly those of the last call.
-func (r *rules) patternsOf(secrets []string) [][]byte {
-	p := r.latest.Load()
-	if p == nil || !slices.Equal(p.secrets, secrets) {
-		p = &patterns{slices.Clone(secrets), r.look(secrets)}
-		r.latest.Store(p)
+// patternsOf returns the patterns of secrets, which are mostly those of the last call.
+func (r *rules) patternsOf(secrets []string) [2]patterns {
+	k := r.latest.Load()
+	if k == nil || !slices.Equal(k.secrets, secrets) {
+		k = &known{slices.Clone(secrets), r.look(secrets)}
+		r.latest.Store(k)
 	}
-	return p.views
+	return k.all
 }
 
-func (r *rules) look(secrets []string) (all [][]byte) {
+// look returns the patterns of secrets: what is written as it is need not be a quote, even where it
+// looks like one, as a % and a token that begins with two digits.
+func (r *rules) look(secrets []string) (all [2]patterns) {
+	all[1].resolved = true
 	for _, s := range secrets {
 		if len(s) < r.whole {
 			continue
 		}
+		all[0].add([]byte(s))
 		quoted := strconv.Quote(s) // which changes control characters; kube.CleanName, each %
 		for _, form := range []string{s, quoted[1 : len(quoted)-1], strings.ReplaceAll(s, "%", "/")} {
 			var v view
 			v.resolve([]byte(form), true)
-			if p := v.text; len(p) >= r.whole/2 && !slices.ContainsFunc(all, func(old []byte) bool { return bytes.Equal(old, p) }) {
-				all = append(all, p)
+			if len(v.text) >= r.whole/2 {
+				all[1].add(v.text)
 			}
 		}
 	}
 	return all
 }
 
-// span returns the part of b that text[start:end] is, the whole of a credential or its beginning.
-func (r *rules) span(b []byte, v *view, start, end int, whole bool) (span, bool) {
-	quote := func(i int) bool { // without a backslash
-		unit := b[v.start(i):v.end(i+1)]
-		run := backslashes(unit)
-		return r.json && run%2 == 0 && string(unit[run:]) == `"`
+func (p *patterns) add(text []byte) {
+	if !slices.ContainsFunc(p.texts, func(old pattern) bool { return bytes.Equal(old.bytes, text) }) {
+		p.texts = append(p.texts, newPattern(text))
 	}
-	if !whole {
+}
+
+// pattern is a text that is looked for by the algorithm of Knuth, Morris and Pratt, which takes
+// linear time whatever the text and the data are.
+type pattern struct {
+	bytes  []byte
+	border []int32 // of its first n bytes: how many at their end are also their beginning
+}
+
+func newPattern(text []byte) pattern {
+	border := make([]int32, len(text)+1)
+	for n, k := 1, int32(0); n < len(text); {
+		switch {
+		case text[n] == text[k]:
+			k, n = k+1, n+1
+			border[n] = k
+		case k > 0:
+			k = border[k]
+		default:
+			n++
+		}
+	}
+	return pattern{text, border}
+}
+
+// match is a part of a text that is a pattern, or several that overlap; whole, unless there are only
+// beginnings of it.
+type match struct {
+	span
+	whole bool
+}
+
+// matched adds a match, which begins behind the others or overlaps the last one.
+func matched(all []match, start, end int, whole bool) []match {
+	if n := len(all) - 1; n >= 0 && start < all[n].end {
+		all[n] = match{span{all[n].start, end}, whole || all[n].whole}
+		return all
+	}
+	return append(all, match{span{start, end}, whole})
+}
+
+// scan returns where the pattern is, and its beginning of at least part bytes, and how many bytes at
+// the end of text are its beginning.
+func (p pattern) scan(text []byte, part int) (all []match, n int) {
+	for i := 0; i < len(text); {
+		switch {
+		case n == 0:
+			skip := bytes.IndexByte(text[i:], p.bytes[0])
+			if skip < 0 {
+				return all, 0
+			}
+			i, n = i+skip+1, 1
+		case text[i] == p.bytes[n]:
+			i, n = i+1, n+1
+		default:
+			if n >= part {
+				all = matched(all, i-n, i, false)
+			}
+			n = int(p.border[n])
+		}
+		if n == len(p.bytes) {
+			all = matched(all, i-n, i, true)
+			n = int(p.border[n])
+		}
+	}
+	return all, n
+}
+
+// span returns the part of b that a match in its view is.
+func (r *rules) span(b []byte, v *view, m match) (span, bool) {
+	start, end := m.start, m.end
+	quote := func(i int) bool { // without a backslash
+		text, ok := bytes.CutSuffix(b[v.start(i):v.end(i+1)], []byte(`"`))
+		return r.json && ok && (len(text)-len(bytes.TrimRight(text, `\`)))%2 == 0
+	}
+	if !m.whole {
 		for i := start + 1; i < end; i++ {
 			if quote(i) {
 				end = i
@@ -131,13 +210,4 @@ func merge(all []span) (merged []span) {
 		}
 	}
 	return merged
-}
-
-// common returns how many bytes a and b begin with in common.
-func common(a, b []byte) int {
-	n := 0
-	for n < min(len(a), len(b)) && a[n] == b[n] {
-		n++
-	}
-	return n
 }

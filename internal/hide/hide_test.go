@@ -148,6 +148,14 @@ func only(text string) bool {
 	return strings.Trim(text, "REDACT\"\\/%25F&quot;#34�") == ""
 }
 
+// TestQuotesBehindPercent end a string of JSON, too.
+func TestQuotesBehindPercent(t *testing.T) {
+	b := []byte(`{"m":"abcdefghijklmnopq%5c","b":1}`)
+	if Bytes(b, []string{`abcdefghijklmnopq"rest-of-it`}, true); !json.Valid(b) || bytes.Contains(b, []byte("abc")) {
+		t.Errorf("%s", b)
+	}
+}
+
 // TestJSONRemainsJSON where a credential, or its beginning, is overwritten in it.
 func TestJSONRemainsJSON(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(2, 4))
@@ -184,6 +192,33 @@ func TestBothTokensAreFound(t *testing.T) {
 		if shown := Text("<"+s+">", secrets); shown != "<(hidden)>" || strings.Contains(string(b), "signature") {
 			t.Errorf("%s: %s, %s", s, shown, b)
 		}
+	}
+}
+
+// TestWhatLooksLikeAQuote before a credential that is written as it is does not hide it.
+func TestWhatLooksLikeAQuote(t *testing.T) {
+	for secret, before := range map[string][]string{
+		"deadbeef0123456789abcdef01234567": {"100%", "a%25", "x%2525", `\\`, "&"},
+		"07401b.f395accd246ae52d":          {"%"}, "uface0123456789abcdef": {`\\`}, "lt;0123456789abcdef": {"&"}, "\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\\": {"a "},
+	} {
+		for _, b := range before {
+			data := []byte(b + secret + " z")
+			if Bytes(data, []string{secret}, true); strings.Contains(string(data), secret[2:]) || !strings.HasSuffix(string(data), " z") {
+				t.Errorf("%s: %s", secret, data)
+			}
+			if text := Text(b+secret, []string{secret}); strings.Contains(text, secret[2:]) {
+				t.Errorf("%s: %s", secret, text)
+			}
+		}
+	}
+}
+
+// TestPeriodicCredentials take linear time, and are found where they overlap themselves.
+func TestPeriodicCredentials(t *testing.T) {
+	secret := strings.Repeat("ab", 1<<15) + "c"
+	b := []byte(strings.Repeat("ab", 1<<20) + "c.")
+	if Bytes(b, []string{secret}, true); bytes.ContainsAny(b, "abc") || b[len(b)-1] != '.' {
+		t.Error("a part is left")
 	}
 }
 

@@ -44,14 +44,16 @@ const (
 	maxEntity = len("#1114111")
 )
 
+// take makes v what b is.
+func (v *view) take(b []byte) { v.text, v.size, v.plain = append(v.text[:0], b...), len(b), true }
+
 // resolve makes v the view of b. Unless this is the last of the data, a unit may go on behind it.
 func (v *view) resolve(b []byte, last bool) {
-	v.size = len(b)
-	if v.plain = !slices.ContainsFunc([]byte{'\\', '%', '&', '+', 0xEF}, func(c byte) bool { return bytes.IndexByte(b, c) >= 0 }); v.plain {
-		v.text = append(v.text[:0], b...)
+	v.take(b)
+	if !slices.ContainsFunc([]byte{'\\', '%', '&', '+', 0xEF}, func(c byte) bool { return bytes.IndexByte(b, c) >= 0 }) {
 		return
 	}
-	v.text, v.from, v.to = append(v.text[:0], b...), v.from[:0], v.to[:0]
+	v.plain, v.from, v.to = false, v.from[:0], v.to[:0]
 	for i := range b {
 		v.from, v.to = append(v.from, int32(i)), append(v.to, int32(i+1))
 	}
@@ -111,7 +113,7 @@ func (v *view) pass(mark byte, last bool, read func(b []byte, last bool) unit) {
 
 // unquote reads backslashes and what follows them.
 func unquote(b []byte, last bool) unit {
-	run := min(backslashes(b), maxRun)
+	run := backslashes(b[:min(len(b), maxRun)])
 	rest := b[run:]
 	switch {
 	case len(rest) == 0 && !last:
@@ -121,7 +123,7 @@ func unquote(b []byte, last bool) unit {
 	}
 	r, n, short := character(rest)
 	if 0xD800 <= r && r < 0xDC00 && n > 0 { // half of one
-		run := min(backslashes(rest[n:]), maxRun)
+		run := backslashes(rest[n:min(len(rest), n+maxRun)])
 		low, size, more := character(rest[n+run:])
 		if short = more; size > 0 {
 			r, n = (r-0xD800)<<10+(low-0xDC00)+0x10000, n+run+size
