@@ -64,6 +64,9 @@ func (r *replaced) restore(path string) error {
 		return nil
 	}
 	defer r.lock.Close() // it is only read
+	if _, err := os.Lstat(r.path); errors.Is(err, fs.ErrNotExist) {
+		return nil // it is there already
+	}
 	if _, err := os.Lstat(path); err == nil {
 		return fmt.Errorf("what was there before is %s", r.path)
 	}

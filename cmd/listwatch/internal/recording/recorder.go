@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -96,8 +97,14 @@ func (r *recorder) broken(err error) error {
 // close ends the file in good order. An end by err is the end of the program.
 func (r *recorder) close(err error) error {
 	r.exchanged()
-	e := r.out.Close()
 	none := !r.begun.Load() && (r.old != nil || r.denied.Load())
+	e, removed := r.out.Flush(), false
+	if none && runtime.GOOS != "windows" && !errors.Is(e, replay.ErrLost) {
+		removed = r.withdraw() // while it is locked: else another --force takes it for a recording
+	}
+	if closed := r.out.Close(); !removed {
+		e = closed
+	}
 	switch {
 	case errors.Is(e, replay.ErrLost): // what is at the path is not ours
 		return r.giveBack(r.broken(e))
@@ -105,8 +112,7 @@ func (r *recorder) close(err error) error {
 		err = r.broken(e)
 	}
 	if none {
-		removed := os.Remove(r.flags.file) == nil
-		if r.old == nil && removed {
+		if removed = removed || r.withdraw(); r.old == nil && removed {
 			r.talk.Info("record", r.flags.file+": nothing is recorded", "nothing recorded", "file", r.flags.file)
 		}
 		return r.giveBack(advise(err, ""))
@@ -122,6 +128,14 @@ func (r *recorder) close(err error) error {
 	r.talk.Info("record", fmt.Sprintf("%s: %s%s in %s", r.flags.file, what, sizeText(size), printable.Rough(time.Since(r.began))),
 		"recorded", "file", r.flags.file, "events", r.count.Load(), "bytes", size)
 	return advise(err, "; what came before is in it")
+}
+
+// withdraw removes the file, in which nothing is: the one that it replaced takes its place at once.
+func (r *recorder) withdraw() bool {
+	if r.old != nil {
+		return os.Rename(r.old.path, r.flags.file) == nil
+	}
+	return os.Remove(r.flags.file) == nil
 }
 
 // advise says what helps against the size limit; in it is what the recording has.
