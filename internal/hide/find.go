@@ -127,8 +127,8 @@ func newPattern(text []byte) pattern {
 	return pattern{text, border}
 }
 
-// match is a part of a text that is a pattern, or several that overlap; whole, unless there are only
-// beginnings of it.
+// match is a part of a text that is a pattern, or several that overlap; whole, unless there are
+// only beginnings of it.
 type match struct {
 	span
 	whole bool
@@ -143,8 +143,8 @@ func matched(all []match, start, end int, whole bool) []match {
 	return append(all, match{span{start, end}, whole})
 }
 
-// scan returns where the pattern is, and its beginning of at least part bytes, and how many bytes at
-// the end of text are its beginning.
+// scan returns where the pattern is, and its beginning of at least part bytes, and how many bytes
+// at the end of text are its beginning.
 func (p pattern) scan(text []byte, part int) (all []match, n int) {
 	for i := 0; i < len(text); {
 		switch {
