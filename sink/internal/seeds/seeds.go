@@ -20,9 +20,9 @@ const Timeout = 10 * time.Second
 const rest = 500 * time.Millisecond
 
 // Answering returns base without the seed brokers that are silent, or answer as no broker does:
-// kgo waits 10 seconds for each of the former, whenever it is their turn, and fails by the latter. Those
-// that refuse connections remain. It asks all of them at once, and fails where none has answered
-// within timeout. The error says of each what is wrong, if there are several.
+// kgo waits 10 seconds for each of the former, whenever it is their turn, and fails by the latter.
+// Those that refuse connections remain. It asks all of them at once, and fails where none has
+// answered within timeout. The error says of each what is wrong, if there are several.
 func Answering(ctx context.Context, timeout time.Duration, base []kgo.Opt) ([]kgo.Opt, error) {
 	base = slices.Clip(base)
 	client, err := kgo.NewClient(append(base, kgo.DisableClientMetrics())...)
