@@ -27,6 +27,9 @@ func (r *rules) find(b []byte, secrets []string, last bool) (found []span, open 
 	defer views.Put(v)
 	open = len(b)
 	for _, p := range r.patternsOf(secrets) {
+		if len(p.texts) == 0 {
+			continue // no credentials: nothing is to be resolved
+		}
 		if p.resolved {
 			v.resolve(b, last)
 		} else {
