@@ -17,7 +17,6 @@ import (
 	"github.com/listwatch/listwatch/internal/hide"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/sink"
-	"github.com/listwatch/listwatch/sink/internal/conceal"
 	"github.com/listwatch/listwatch/sink/internal/wire"
 )
 
@@ -65,7 +64,7 @@ func Open(ctx context.Context, url string, o Options) (*Sink, error) {
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, c)
 	if err != nil {
-		return nil, fmt.Errorf("open postgres: %w", conceal.Error(err, c.ConnConfig.Password))
+		return nil, fmt.Errorf("open postgres: %w", hide.Error(err, c.ConnConfig.Password))
 	}
 	s := &Sink{pool: pool, password: c.ConnConfig.Password, schema: o.Schema, quoted: pgx.Identifier{o.Schema}.Sanitize(), days: map[time.Time]bool{}}
 	if err := s.migrate(ctx); err != nil {
@@ -107,7 +106,7 @@ func (s *Sink) conceal(err error) error {
 			*text = hide.Text(*text, []string{s.password})
 		}
 	}
-	return conceal.Error(err, s.password)
+	return hide.Error(err, s.password)
 }
 
 // Close closes the connections. No method may be under way.

@@ -1,14 +1,11 @@
-// Package conceal removes credentials from errors: servers repeat them.
-package conceal
-
-import "github.com/listwatch/listwatch/internal/hide"
+package hide
 
 // Error returns err without secrets in its text; errors.Is and errors.As find what err wraps.
 func Error(err error, secrets ...string) error {
 	if err == nil {
 		return nil
 	}
-	if text := hide.Text(err.Error(), secrets); text != err.Error() {
+	if text := Text(err.Error(), secrets); text != err.Error() {
 		return &concealed{err, text}
 	}
 	return err
