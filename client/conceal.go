@@ -106,7 +106,7 @@ func (k *credentials) hide(text string) string {
 // secrets returns the current credentials as they are sent.
 func (k *credentials) secrets() []string {
 	k.mu.Lock()
-	all := []string{k.now.token, k.before, k.password}
+	all := append([]string{k.now.token, k.password}, k.former...)
 	k.mu.Unlock()
 	if k.password != "" {
 		all = append(all, basic(k.username, k.password))

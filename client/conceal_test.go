@@ -127,15 +127,24 @@ func TestCredentialAtTheEndOfAClippedTextIsHidden(t *testing.T) {
 	}
 }
 
-// TestTokenBeforeIsHiddenToo: a server may answer to it when another is in use.
-func TestTokenBeforeIsHiddenToo(t *testing.T) {
-	now := &client.Credential{Token: "first-token"}
+// TestTokensBeforeAreHiddenToo: a server may repeat what it had before others were in use. The latest
+// eight tokens are hidden.
+func TestTokensBeforeAreHiddenToo(t *testing.T) {
+	var now *client.Credential
 	c := newClient(t, client.Config{Server: newServer(t, whatever), Credentials: source(func(context.Context, *client.Credential) (*client.Credential, error) { return now, nil })})
-	get(t, c)
-	now = &client.Credential{Token: "second-token"}
-	get(t, c)
-	if got := c.Conceal(errors.New("first-token, second-token")).Error(); got != "(hidden), (hidden)" {
-		t.Error(got)
+	token := func(i int) string { return fmt.Sprintf("%d-token-of-a-test", i) }
+	for _, i := range []int{1, 2, 1, 2, 3, 4, 5, 6, 7, 8, 9} {
+		now = &client.Credential{Token: token(i)}
+		get(t, c)
+	}
+	for i := 1; i <= 9; i++ {
+		want := "(hidden)"
+		if i == 1 {
+			want = token(1)
+		}
+		if got := c.Conceal(errors.New(token(i))).Error(); got != want {
+			t.Errorf("%s: %s", token(i), got)
+		}
 	}
 }
 

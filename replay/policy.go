@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/listwatch/listwatch/internal/hide"
 )
 
 // Recorded headers of a request and its response. All others are dropped, above all
@@ -111,20 +113,13 @@ func filterFor(rules Redaction, r *http.Request, resp *http.Response) filter {
 // concealer hides the credentials that the server repeats, also one in pieces, before filter.
 type concealer struct {
 	filter
-	conceal func(b []byte, last bool) (open int)
-	open    []byte // may begin a credential
+	stream hide.Stream
 }
 
-func (c *concealer) feed(b []byte) []byte {
-	b = append(c.open, b...)
-	n := len(b) - c.conceal(b, false)
-	c.open = slices.Clone(b[n:])
-	return c.filter.feed(b[:n])
-}
+func (c *concealer) feed(b []byte) []byte { return c.filter.feed(c.stream.Feed(b, false)) }
 
 func (c *concealer) finish() []byte {
-	c.conceal(c.open, true)
-	rest := slices.Clone(c.filter.feed(c.open))
+	rest := slices.Clone(c.filter.feed(c.stream.Feed(nil, true)))
 	c.filter.taken(len(rest))
 	return append(rest, c.filter.finish()...)
 }

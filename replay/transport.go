@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/listwatch/listwatch/internal/hide"
 )
 
 // Transport returns a RoundTripper that records the traffic to t; nil =
@@ -61,7 +63,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		w.add(&Entry{Kind: KindEnd, At: w.now(), ID: id, Cause: EndClient}) // the rest is not HTTP
 	} else {
-		resp.Body = &body{rc: resp.Body, r: r, w: w, id: id, filter: &concealer{filter: filterFor(w.rules, r, resp), conceal: w.conceal}}
+		resp.Body = &body{rc: resp.Body, r: r, w: w, id: id, filter: &concealer{filterFor(w.rules, r, resp), hide.Stream{Hide: w.conceal}}}
 	}
 	w.drain(true)
 	return resp, nil

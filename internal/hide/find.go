@@ -25,8 +25,9 @@ type rules struct {
 func (r *rules) find(b []byte, secrets []string, last bool) (found []span, open int) {
 	v := views.Get().(*view)
 	defer views.Put(v)
-	open = len(b)
-	for _, p := range r.patternsOf(secrets) {
+	k := r.known(secrets)
+	open, wait := len(b), len(b)-k.most // what begins before wait is not waited for
+	for _, p := range k.all {
 		if len(p.texts) == 0 {
 			continue // no credentials: nothing is to be resolved
 		}
@@ -38,7 +39,7 @@ func (r *rules) find(b []byte, secrets []string, last bool) (found []span, open 
 		open = min(open, v.size)
 		for _, text := range p.texts {
 			matches, rest := text.scan(v.text, r.part)
-			if start := len(v.text) - rest; rest > 0 && !last {
+			if start := len(v.text) - rest; rest > 0 && !last && v.start(start) >= wait {
 				open = min(open, v.start(start))
 			} else if rest >= r.part {
 				matches = matched(matches, start, len(v.text), false)
@@ -50,8 +51,11 @@ func (r *rules) find(b []byte, secrets []string, last bool) (found []span, open 
 			}
 		}
 	}
-	found = merge(found)
+	found, open = merge(found), max(open, wait)
 	for n := len(found); n > 0 && found[n-1].end > open; n-- { // what is undecided may be more of it
+		if found[n-1].start < wait {
+			return found, found[n-1].end
+		}
 		open = min(open, found[n-1].start)
 		found = found[:n-1]
 	}
@@ -68,16 +72,27 @@ type patterns struct {
 type known struct {
 	secrets []string
 	all     [2]patterns
+	most    int // bytes of data that one is looked for in
 }
 
-// patternsOf returns the patterns of secrets, which are mostly those of the last call.
-func (r *rules) patternsOf(secrets []string) [2]patterns {
+// A quoted byte of a credential takes up to maxQuoted bytes on average: data without an end of what
+// begins as one is not held back, nor looked at again and again.
+const (
+	maxQuoted = 32
+	leastMost = 4 << 10
+)
+
+// known returns the patterns of secrets, which are mostly those of the last call.
+func (r *rules) known(secrets []string) *known {
 	k := r.latest.Load()
 	if k == nil || !slices.Equal(k.secrets, secrets) {
-		k = &known{slices.Clone(secrets), r.look(secrets)}
+		k = &known{secrets: slices.Clone(secrets), all: r.look(secrets)}
+		for _, s := range secrets {
+			k.most = max(k.most, leastMost+maxQuoted*len(s))
+		}
 		r.latest.Store(k)
 	}
-	return k.all
+	return k
 }
 
 // look returns the patterns of secrets: what is written as it is need not be a quote, even where it
@@ -152,7 +167,7 @@ func (p pattern) scan(text []byte, part int) (all []match, n int) {
 	for i := 0; i < len(text); {
 		switch {
 		case n == 0:
-			skip := bytes.IndexByte(text[i:], p.bytes[0])
+			skip := p.first(text[i:])
 			if skip < 0 {
 				return all, 0
 			}
@@ -171,6 +186,21 @@ func (p pattern) scan(text []byte, part int) (all []match, n int) {
 		}
 	}
 	return all, n
+}
+
+// first returns where the pattern may begin in text, -1 if nowhere. Many texts have its first byte,
+// few its first four.
+func (p pattern) first(text []byte) int {
+	head := p.bytes[:min(4, len(p.bytes))]
+	if i := bytes.Index(text, head); i >= 0 {
+		return i
+	}
+	for n := min(len(head)-1, len(text)); n > 0; n-- {
+		if bytes.HasSuffix(text, head[:n]) {
+			return len(text) - n
+		}
+	}
+	return -1
 }
 
 // span returns the part of b that a match in its view is.

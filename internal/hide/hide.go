@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -82,31 +83,54 @@ func Response(resp *http.Response, secrets func() []string) {
 		}
 	}
 	if resp.StatusCode >= 400 {
-		resp.Body = &body{ReadCloser: resp.Body, secrets: secrets}
+		resp.Body = &body{ReadCloser: resp.Body, stream: Stream{Hide: func(b []byte, last bool) int { return Bytes(b, secrets(), last) }}}
 	}
 }
 
 // body is a body without secrets.
 type body struct {
 	io.ReadCloser
-	secrets func() []string
-	buf     []byte
-	open    int // bytes at the end of buf that may begin a secret
-	err     error
+	stream Stream
+	buf    []byte
+	ready  []byte // of what was read
+	err    error
 }
 
 // Read implements io.Reader.
 func (b *body) Read(p []byte) (int, error) {
-	for len(p) > 0 && b.err == nil && len(b.buf) == b.open {
-		buf := make([]byte, 32<<10)
-		var n int
-		n, b.err = b.ReadCloser.Read(buf)
-		b.buf = append(b.buf, buf[:n]...)
-		b.open = Bytes(b.buf, b.secrets(), b.err != nil)
+	if b.buf == nil {
+		b.buf = make([]byte, 32<<10)
 	}
-	n := copy(p, b.buf[:len(b.buf)-b.open])
-	if b.buf = b.buf[n:]; len(b.buf) == 0 {
+	for len(p) > 0 && b.err == nil && len(b.ready) == 0 {
+		var n int
+		n, b.err = b.ReadCloser.Read(b.buf)
+		b.ready = b.stream.Feed(b.buf[:n], b.err != nil)
+	}
+	n := copy(p, b.ready)
+	if b.ready = b.ready[n:]; len(b.ready) == 0 {
 		return n, b.err
 	}
 	return n, nil
+}
+
+// Stream hides secrets in data that comes in pieces, also those that are in several of them.
+type Stream struct {
+	Hide func(b []byte, last bool) (open int) // as Bytes does
+
+	buf  []byte
+	open int // bytes at the end of buf that Hide left open
+}
+
+// Feed takes the next piece, and returns what is ready, valid until the next call. What is open is
+// looked at again once a sixteenth of it came in addition, so that small pieces cost no more.
+func (s *Stream) Feed(b []byte, last bool) []byte {
+	s.buf = append(s.buf, b...)
+	if !last && len(s.buf)-s.open <= s.open/16 {
+		return nil
+	}
+	s.open = s.Hide(s.buf, last)
+	n := len(s.buf) - s.open
+	ready := s.buf[:n]
+	s.buf = slices.Clone(s.buf[n:])
+	return ready
 }

@@ -135,7 +135,7 @@ func TestCredentialsAreFoundInEachForm(t *testing.T) {
 		if shown := Text(kube.CleanName(credential), secrets); !only("before " + shown + " after") {
 			t.Fatalf("%q: %q", credential, shown)
 		}
-		got, err := io.ReadAll(&body{ReadCloser: io.NopCloser(iotest.OneByteReader(strings.NewReader(text))), secrets: func() []string { return secrets }})
+		got, err := io.ReadAll(bodyOf(iotest.OneByteReader(strings.NewReader(text)), secrets...))
 		if err != nil || !bytes.Equal(got, b) {
 			t.Fatalf("%q by %v: %q, at once %q, %v", credential, how, got, b, err)
 		}
@@ -251,18 +251,53 @@ func TestDataIsNotHeldBack(t *testing.T) {
 	}
 }
 
+// TestEndlessQuotes of what begins as a credential are not waited for, however small the pieces are, and
+// what was there of it is hidden.
+func TestEndlessQuotes(t *testing.T) {
+	const size, planted = 1 << 17, "planted-token+of-a-test"
+	for _, begin := range []string{"p", `planted\u002dtoken+of-a-t`} {
+		for _, part := range []string{`\`, `\u005c`, "%5c", "%5cu005c", "%255c", "&#92;", `\u0026#92;`} {
+			for _, piece := range []int{64, 1 << 10, 1 << 20} {
+				for _, again := range []int{3 << 10, size} {
+					group := begin + strings.Repeat(part, again/len(part))
+					text := []byte(strings.Repeat(group, size/again))
+					seen, shown, held := 0, []byte(nil), 0
+					s := Stream{Hide: func(b []byte, last bool) int {
+						seen += len(b)
+						return Bytes(b, []string{planted}, last)
+					}}
+					for at := 0; at < len(text); at += piece {
+						shown = append(shown, s.Feed(text[at:min(at+piece, len(text))], false)...)
+						held = max(held, min(at+piece, len(text))-len(shown))
+					}
+					shown = append(shown, s.Feed(nil, true)...)
+					if held > 6<<10 || seen > 20*size || len(shown) != len(text) || bytes.Contains(shown, []byte("token")) {
+						t.Errorf("%s and %s, again after %d, in pieces of %d: %d bytes held back, %d looked at, %d of %d shown: %.30s",
+							begin, part, again, piece, held, seen, len(shown), len(text), shown)
+					}
+				}
+			}
+		}
+	}
+}
+
+func bodyOf(r io.Reader, secrets ...string) *body {
+	hide := func(b []byte, last bool) int { return Bytes(b, secrets, last) }
+	return &body{ReadCloser: io.NopCloser(r), stream: Stream{Hide: hide}}
+}
+
 // TestBodyHidesWhatIsSplit: a credential may arrive in pieces, and the body ends as it did.
 func TestBodyHidesWhatIsSplit(t *testing.T) {
 	text := strings.Repeat(planted+" and plan ", 5) + "plant"
 	want := []byte(text)
 	Bytes(want, []string{planted}, true)
 	for _, r := range []io.Reader{strings.NewReader(text), iotest.OneByteReader(strings.NewReader(text)), iotest.DataErrReader(strings.NewReader(text))} {
-		b := &body{ReadCloser: io.NopCloser(r), secrets: func() []string { return []string{planted} }}
+		b := bodyOf(r, planted)
 		if err := iotest.TestReader(b, want); err != nil {
 			t.Error(err)
 		}
 	}
-	broken := &body{ReadCloser: io.NopCloser(io.MultiReader(strings.NewReader("plan"), iotest.ErrReader(io.ErrUnexpectedEOF))), secrets: func() []string { return nil }}
+	broken := bodyOf(io.MultiReader(strings.NewReader("plan"), iotest.ErrReader(io.ErrUnexpectedEOF)))
 	if b, err := io.ReadAll(broken); err != io.ErrUnexpectedEOF || !bytes.Equal(b, []byte("plan")) {
 		t.Errorf("%q %v", b, err)
 	}
