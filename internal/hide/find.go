@@ -208,7 +208,7 @@ func (r *rules) span(b []byte, v *view, m match) (span, bool) {
 	start, end := m.start, m.end
 	quote := func(i int) bool { // without a backslash
 		text, ok := bytes.CutSuffix(b[v.start(i):v.end(i+1)], []byte(`"`))
-		return r.json && ok && (len(text)-len(bytes.TrimRight(text, `\`)))%2 == 0
+		return r.json && ok && !odd(text)
 	}
 	if !m.whole {
 		for i := start + 1; i < end; i++ {
@@ -229,8 +229,34 @@ func (r *rules) span(b []byte, v *view, m match) (span, bool) {
 	if end <= start {
 		return span{}, false
 	}
-	return span{v.start(start), v.end(end)}, true
+	s := span{v.start(start), v.end(end)}
+	if r.json {
+		s = s.escapes(b)
+	}
+	return s, true
 }
+
+// escapes returns s with all of each escape of JSON that it has a part of: what is left of one would
+// be none, or would escape what follows.
+func (s span) escapes(b []byte) span {
+	for i := max(0, s.start-5); i < s.start; i++ {
+		size := 2 // as \n, or \u0041
+		if b[i+1] == 'u' {
+			size = 6
+		}
+		if b[i] == '\\' && !odd(b[:i]) && i+size > s.start {
+			s.start = i
+			break
+		}
+	}
+	if s.end < len(b) && odd(b[:s.end]) {
+		s.end++
+	}
+	return s
+}
+
+// odd reports whether b ends with an odd number of backslashes.
+func odd(b []byte) bool { return (len(b)-len(bytes.TrimRight(b, `\`)))%2 == 1 }
 
 // merge returns spans in order, and as one those that overlap.
 func merge(all []span) (merged []span) {

@@ -61,8 +61,6 @@ func TestCutCredentials(t *testing.T) {
 	}
 }
 
-const quotes = 6 // of encodings, which may be nested
-
 // encodings are how programs quote a text.
 var encodings = []func(string) string{
 	func(s string) string { b, _ := json.Marshal(s); return string(b) },
@@ -113,11 +111,8 @@ func TestCredentialsAreFoundInEachForm(t *testing.T) {
 		}
 		credential := "q" + s.String() + "q" // ends where it can be seen
 		text, how := credential, []int{}
-		if rnd.IntN(2) == 0 {
-			how = append(how, quotes+rnd.IntN(len(encodings)-quotes))
-		}
 		for range rnd.IntN(4) {
-			how = append(how, rnd.IntN(quotes))
+			how = append(how, rnd.IntN(len(encodings)))
 		}
 		for _, i := range how {
 			text = encodings[i](text)
@@ -144,8 +139,8 @@ func TestCredentialsAreFoundInEachForm(t *testing.T) {
 
 // only reports whether nothing but quotes is left beside what was hidden.
 func only(text string) bool {
-	text = strings.NewReplacer("before ", "", " after", "", "(hidden)", "", "REDACTED", "").Replace(text)
-	return strings.Trim(text, "REDACT\"\\/%25F&quot;#34�") == ""
+	text = strings.NewReplacer("before ", "", " after", "", "(hidden)", "", "REDACTED", "", "amp;", "").Replace(text)
+	return strings.Trim(text, "REDACT\"\\/%&quot;#0123456789BFdcx�") == ""
 }
 
 // TestQuotesBehindPercent end a string of JSON, too.
@@ -159,24 +154,26 @@ func TestQuotesBehindPercent(t *testing.T) {
 // TestJSONRemainsJSON where a credential, or its beginning, is overwritten in it.
 func TestJSONRemainsJSON(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(2, 4))
-	letters := []rune(`nu"\/ä<&😀` + "\n0")
-	text := func(n int) string {
+	alphabets := [][]rune{[]rune(`nu"\/ä<&😀` + "\n0"), []rune("nu04ä"), []rune(`n0abcd\`), []rune(`u00a"`), []rune(`abcdefg\`)}
+	text := func(letters []rune, n int) string {
 		var s strings.Builder
 		for range n {
 			s.WriteRune(letters[rnd.IntN(len(letters))])
 		}
 		return s.String()
 	}
-	for range 2_000 {
-		credential := text(12 + rnd.IntN(20))
-		value := text(rnd.IntN(5)) + credential[:rnd.IntN(len(credential)+1)] + text(rnd.IntN(90))
+	for i := range 8_000 {
+		letters := alphabets[i%len(alphabets)]
+		credential := text(letters, 12+rnd.IntN(20))
+		value := text(letters, rnd.IntN(5)) + credential[:rnd.IntN(len(credential)+1)] + text(letters, rnd.IntN(90))
 		b, err := json.Marshal(map[string]string{"a": value + credential, "b": value})
 		if err != nil {
 			t.Fatal(err)
 		}
 		was := bytes.Clone(b)
 		Bytes(b, []string{credential}, true)
-		if !json.Valid(b) || bytes.Equal(b, was) {
+		few := 2*strings.Count(credential, `\`) < len(credential) // else its view is too short
+		if !json.Valid(b) || few && bytes.Equal(b, was) {
 			t.Fatalf("%q in %s: %s", credential, was, b)
 		}
 	}

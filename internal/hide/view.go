@@ -9,9 +9,9 @@ import (
 )
 
 // view is what data says once its quotes are resolved: JSON's and Go's backslashes and \uXXXX, the
-// %XX of URLs, the entities of HTML, and one within another. A credential in any of these forms
-// has the same view as the credential itself. It is made in one pass per kind of quote; what a unit
-// can be is bounded, so that data without an end of one is not held back.
+// %XX of URLs, the entities of HTML, and one within another, unless it quotes a part of one only. A
+// credential in any of these forms has the same view as the credential itself. A pass for each kind of
+// quote is repeated up to maxNested times.
 type view struct {
 	text     []byte
 	from, to []int32 // the place in the data of each byte of text, and of the backslashes before it
@@ -40,7 +40,7 @@ var views = sync.Pool{New: func() any { return new(view) }}
 // Bounds of one unit.
 const (
 	maxRun    = 64 // backslashes: six levels of quotes. It is even, so that pairs remain pairs
-	maxNested = 3  // %25 and &amp; before what they quote
+	maxNested = 4  // quotes of one kind within those of another
 	maxEntity = len("#1114111")
 )
 
@@ -57,10 +57,15 @@ func (v *view) resolve(b []byte, last bool) {
 	for i := range b {
 		v.from, v.to = append(v.from, int32(i)), append(v.to, int32(i+1))
 	}
-	v.pass('\\', last, unquote)
-	v.pass('%', last, unescape)
-	v.pass('\\', last, unquote)
-	v.pass('&', last, dereference)
+	for range maxNested {
+		before := len(v.text)
+		v.pass('\\', last, unquote)
+		v.pass('%', last, unescape)
+		v.pass('&', last, dereference)
+		if len(v.text) == before {
+			break // a unit is longer than what it means
+		}
+	}
 	v.fold(last)
 }
 
@@ -156,40 +161,32 @@ func character(b []byte) (r rune, n int, short bool) {
 
 // unescape reads a % and what follows it.
 func unescape(b []byte, last bool) unit {
-	n := 1
-	for n < 1+2*maxNested && bytes.HasPrefix(b[n:], []byte("25")) {
-		n += 2
-	}
-	digits := hexDigits(b[n:min(len(b), n+2)])
+	digits := hexDigits(b[1:min(len(b), 3)])
 	switch {
 	case digits == 2:
-		v, _ := strconv.ParseUint(string(b[n:n+2]), 16, 8) // of two digits
-		return unit{size: n + 2, meaning: rune(v), raw: true}
-	case len(b) == n+digits && !last:
+		v, _ := strconv.ParseUint(string(b[1:3]), 16, 8) // of two digits
+		return unit{size: 3, meaning: rune(v), raw: true}
+	case len(b) == 1+digits && !last:
 		return unit{}
 	}
-	return unit{size: n, meaning: '%'}
+	return unit{size: 1, meaning: '%'}
 }
 
 var entities = map[string]rune{"amp": '&', "lt": '<', "gt": '>', "quot": '"', "apos": '\''}
 
 // dereference reads an & and what follows it.
 func dereference(b []byte, last bool) unit {
-	n := 1
-	for n < 1+4*maxNested && bytes.HasPrefix(b[n:], []byte("amp;")) {
-		n += 4
-	}
-	end := n
-	for end < len(b) && end < n+maxEntity && (b[end] == '#' || '0' <= b[end] && b[end] <= '9' || 'a' <= b[end]|0x20 && b[end]|0x20 <= 'z') {
+	end := 1
+	for end < len(b) && end <= maxEntity && (b[end] == '#' || '0' <= b[end] && b[end] <= '9' || 'a' <= b[end]|0x20 && b[end]|0x20 <= 'z') {
 		end++
 	}
 	switch {
 	case end == len(b) && !last:
 		return unit{}
 	case end == len(b) || b[end] != ';':
-		return unit{size: n, meaning: '&'}
+		return unit{size: 1, meaning: '&'}
 	}
-	name := b[n:end]
+	name := b[1:end]
 	r, ok := entities[string(name)]
 	if digits, number := bytes.CutPrefix(name, []byte("#")); number {
 		base := 10
@@ -200,7 +197,7 @@ func dereference(b []byte, last bool) unit {
 		r, ok = rune(v), err == nil
 	}
 	if !ok {
-		return unit{size: n, meaning: '&'}
+		return unit{size: 1, meaning: '&'}
 	}
 	return unit{size: end + 1, meaning: r}
 }
