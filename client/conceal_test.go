@@ -127,8 +127,8 @@ func TestCredentialAtTheEndOfAClippedTextIsHidden(t *testing.T) {
 	}
 }
 
-// TestTokensBeforeAreHiddenToo: a server may repeat what it had before others were in use. The latest
-// eight tokens are hidden.
+// TestTokensBeforeAreHiddenToo: a server may repeat what it had before others were in use. The
+// latest eight tokens are hidden.
 func TestTokensBeforeAreHiddenToo(t *testing.T) {
 	var now *client.Credential
 	c := newClient(t, client.Config{Server: newServer(t, whatever), Credentials: source(func(context.Context, *client.Credential) (*client.Credential, error) { return now, nil })})

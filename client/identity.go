@@ -40,8 +40,6 @@ func (i *identity) tls(t TLS) *tls.Config {
 	return tc
 }
 
-const maxFormer = 7 // an hourly token expires long before as many are replaced
-
 // credentials holds the current identity, from files that rotate and from a Source. It
 // is safe for concurrent use.
 type credentials struct {
@@ -58,7 +56,7 @@ type credentials struct {
 
 	mu     sync.Mutex
 	now    *identity
-	former []string // the latest maxFormer tokens before now's: a server may still repeat them
+	former []string // the latest seven tokens before now's: a server may still repeat them
 	readAt time.Time
 }
 
@@ -190,7 +188,7 @@ func (k *credentials) update(change func(*identity)) *identity {
 	k.now = &next
 	if next.token != old.token {
 		k.former = append([]string{old.token}, slices.DeleteFunc(k.former, func(t string) bool { return t == old.token || t == next.token })...)
-		k.former = k.former[:min(len(k.former), maxFormer)]
+		k.former = k.former[:min(len(k.former), 7)]
 	}
 	k.mu.Unlock()
 	k.trace.rotated(nil)

@@ -236,8 +236,8 @@ func (r *rules) span(b []byte, v *view, m match) (span, bool) {
 	return s, true
 }
 
-// escapes returns s with all of each escape of JSON that it has a part of: what is left of one would
-// be none, or would escape what follows.
+// escapes returns s with all of each escape of JSON that it has a part of: what is left of one
+// would be none, or would escape what follows.
 func (s span) escapes(b []byte) span {
 	for i := max(0, s.start-5); i < s.start; i++ {
 		size := 2 // as \n, or \u0041

@@ -248,8 +248,8 @@ func TestDataIsNotHeldBack(t *testing.T) {
 	}
 }
 
-// TestEndlessQuotes of what begins as a credential are not waited for, however small the pieces are, and
-// what was there of it is hidden.
+// TestEndlessQuotes of what begins as a credential are not waited for, however small the pieces
+// are, and what was there of it is hidden.
 func TestEndlessQuotes(t *testing.T) {
 	const size, planted = 1 << 17, "planted-token+of-a-test"
 	for _, begin := range []string{"p", `planted\u002dtoken+of-a-t`} {

@@ -9,9 +9,9 @@ import (
 )
 
 // view is what data says once its quotes are resolved: JSON's and Go's backslashes and \uXXXX, the
-// %XX of URLs, the entities of HTML, and one within another, unless it quotes a part of one only. A
-// credential in any of these forms has the same view as the credential itself. A pass for each kind of
-// quote is repeated up to maxNested times.
+// %XX of URLs, the entities of HTML, and one within another, unless it quotes a part of one only.
+// A credential in any of these forms has the same view as the credential itself. A pass for each
+// kind of quote is repeated up to maxNested times.
 type view struct {
 	text     []byte
 	from, to []int32 // the place in the data of each byte of text, and of the backslashes before it
