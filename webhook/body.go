@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,15 @@ const (
 	maxConversion = 64 << 20
 	maxTogether   = 256 << 20 // bodies of all requests that are being answered
 	firstPiece    = 16 << 10  // of a body, before anything of it came
+	maxDecoded    = 128 << 20 // weights of the requests that functions have
 )
+
+// weight estimates the memory that the values of a body take once it is decoded, several times for a
+// Mutate. A single one leaves room for small ones.
+func weight(body []byte) int64 {
+	values := bytes.Count(body, []byte(",")) + bytes.Count(body, []byte("{")) + bytes.Count(body, []byte("["))
+	return min(int64(len(body)+64*values), maxDecoded*3/4)
+}
 
 var errCrowded = errors.New("too many large requests at a time")
 

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -159,4 +160,54 @@ func (c *frozenConn) Read(b []byte) (int, error) {
 		<-c.thawed
 	}
 	return c.Conn.Read(b)
+}
+
+// TestLargeObjectsAreDecodedInTurn: a small body can be a large object, and what functions have at
+// a time is limited. Small ones go on.
+func TestLargeObjectsAreDecodedInTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := New(nil, Options{Name: "hooks", Service: secretKey, CertFile: "x", KeyFile: "y"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		large := strings.Replace(widgetReview, `"request":{`, `"request":{"options":{"a":[`+strings.Repeat("1,", 2<<20)+`1]},`, 1)
+		if large == widgetReview || weight([]byte(large)) != maxDecoded*3/4 {
+			t.Fatal("not large")
+		}
+		end, running := make(chan struct{}), atomic.Int32{}
+		Validate(s, widgets, Rule{}, func(_ context.Context, r *Request[kube.Partial]) error {
+			running.Add(1)
+			<-end
+			return nil
+		})
+		h, codes := s.Handler(), make(chan int, 9)
+		send := func(body, query string) {
+			r := httptest.NewRequest("POST", "/validate/validate.widgets.example.com"+query, strings.NewReader(body))
+			r.Header.Set("Content-Type", "application/json")
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			codes <- w.Code
+		}
+		go send(large, "?timeout=9s")
+		synctest.Wait()
+		go send(large, "?timeout=9s")
+		go send(large, "?timeout=1s")
+		go send(widgetReview, "")
+		synctest.Wait()
+		if n := running.Load(); n != 2 {
+			t.Errorf("%d functions run, want that of a large one and that of the small one", n)
+		}
+		if code := <-codes; code != http.StatusServiceUnavailable {
+			t.Error(code)
+		}
+		close(end)
+		for range 3 {
+			if code := <-codes; code != http.StatusOK {
+				t.Error(code)
+			}
+		}
+		if s.decoded.left != maxDecoded {
+			t.Errorf("%d left", s.decoded.left)
+		}
+	})
 }

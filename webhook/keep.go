@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"time"
 
@@ -302,15 +303,25 @@ func (s *Server) isReady() bool {
 	return s.ready == nil
 }
 
+// readPEM reads a file again and again: to open a pipe would be to wait for somebody who writes.
+func readPEM(path string) ([]byte, error) {
+	if info, err := os.Stat(path); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no file", path)
+	}
+	return disk.ReadFile(path, maxPEM)
+}
+
 // files reads the pair of Options.CertFile and KeyFile, and applies the configurations
 // without a CA. again asks for another round soon.
 func (k *keeper) files(ctx context.Context) (again bool, err error) {
 	o := k.s.options
-	cert, err := disk.ReadFile(o.CertFile, maxPEM)
+	cert, err := readPEM(o.CertFile)
 	if err != nil {
 		return false, fmt.Errorf("read the certificate: %w", err)
 	}
-	key, err := disk.ReadFile(o.KeyFile, maxPEM)
+	key, err := readPEM(o.KeyFile)
 	if err != nil {
 		return false, fmt.Errorf("read the key of the certificate: %w", err)
 	}

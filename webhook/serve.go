@@ -169,6 +169,11 @@ func (s *Server) review(ctx context.Context, h *hook, w http.ResponseWriter, r *
 	case err != nil:
 		return http.StatusBadRequest, outcome{}, err
 	}
+	decoded := share{of: s.decoded}
+	defer decoded.release()
+	if !decoded.take(ctx, weight(body)) {
+		return http.StatusServiceUnavailable, outcome{}, errCrowded
+	}
 	response, o, err := h.handle(ctx, body)
 	if err != nil {
 		return http.StatusBadRequest, outcome{}, err

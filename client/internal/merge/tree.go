@@ -1,10 +1,8 @@
 package merge
 
 import (
-	"bytes"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"reflect"
 	"slices"
@@ -21,16 +19,14 @@ func Tree(o any) (map[string]any, error) {
 	return Parse(b)
 }
 
-// Parse decodes an object. Numbers keep all their digits.
+// Parse decodes an object, of up to codec.MaxDecoded. Numbers keep all their digits.
 func Parse(b []byte) (map[string]any, error) {
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.UseNumber()
-	var tree map[string]any
-	if err := d.Decode(&tree); err != nil || tree == nil {
-		return nil, fmt.Errorf("%d bytes that are not a JSON object", len(b)) // the decoder's errors quote them
+	tree, err := codec.Decode[map[string]any](b)
+	if limit := (*codec.LimitError)(nil); errors.As(err, &limit) {
+		return nil, err
 	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, fmt.Errorf("%d bytes that are more than a JSON object", len(b))
+	if err != nil || tree == nil {
+		return nil, fmt.Errorf("%d bytes that are not a JSON object", len(b)) // the decoder's errors quote them
 	}
 	return tree, nil
 }
