@@ -27,17 +27,13 @@ func (r *rules) find(b []byte, secrets []string, last bool) (found []span, open 
 	defer views.Put(v)
 	k := r.known(secrets)
 	open, wait := len(b), len(b)-k.most // what begins before wait is not waited for
-	for _, p := range k.all {
-		if len(p.texts) == 0 {
-			continue // no credentials: nothing is to be resolved
+	for q, texts := range k.all {
+		if len(texts) == 0 || quotes(q) == inJSON && !inJSON.in(b) {
+			continue // no credentials, or none in this form
 		}
-		if p.resolved {
-			v.resolve(b, last)
-		} else {
-			v.take(b)
-		}
+		v.resolve(b, quotes(q), last)
 		open = min(open, v.size)
-		for _, text := range p.texts {
+		for _, text := range texts {
 			matches, rest := text.scan(v.text, r.part)
 			if start := len(v.text) - rest; rest > 0 && !last && v.start(start) >= wait {
 				open = min(open, v.start(start))
@@ -54,25 +50,23 @@ func (r *rules) find(b []byte, secrets []string, last bool) (found []span, open 
 	found, open = merge(found), max(open, wait)
 	for n := len(found); n > 0 && found[n-1].end > open; n-- { // what is undecided may be more of it
 		if found[n-1].start < wait {
-			return found, found[n-1].end
+			open = found[n-1].end
+			break
 		}
 		open = min(open, found[n-1].start)
 		found = found[:n-1]
 	}
+	if r.json && open < len(b) { // a part of an escape is not seen to be one
+		open = span{open, len(b)}.escapes(b).start
+	}
 	return found, open
-}
-
-// patterns are what is looked for in data as it is, or in its view.
-type patterns struct {
-	resolved bool
-	texts    []pattern
 }
 
 // known are the patterns of secrets.
 type known struct {
 	secrets []string
-	all     [2]patterns
-	most    int // bytes of data that one is looked for in
+	all     [3][]pattern // in each view, see quotes
+	most    int          // bytes of data that one is looked for in
 }
 
 // A quoted byte of a credential takes up to maxQuoted bytes on average: data without an end of what
@@ -95,31 +89,27 @@ func (r *rules) known(secrets []string) *known {
 	return k
 }
 
-// look returns the patterns of secrets: what is written as it is need not be a quote, even where it
-// looks like one, as a % and a token that begins with two digits.
-func (r *rules) look(secrets []string) (all [2]patterns) {
-	all[1].resolved = true
+// look returns the patterns of secrets in each view.
+func (r *rules) look(secrets []string) (all [3][]pattern) {
 	for _, s := range secrets {
 		if len(s) < r.whole {
 			continue
 		}
-		all[0].add([]byte(s))
 		quoted := strconv.Quote(s) // which changes control characters; kube.CleanName, each %
-		for _, form := range []string{s, quoted[1 : len(quoted)-1], strings.ReplaceAll(s, "%", "/")} {
-			var v view
-			v.resolve([]byte(form), true)
-			if len(v.text) >= r.whole/2 {
-				all[1].add(v.text)
+		for q := range quotes(len(all)) {
+			for _, form := range []string{s, quoted[1 : len(quoted)-1], strings.ReplaceAll(s, "%", "/")} {
+				if q == asIs && form != s {
+					continue
+				}
+				var v view
+				v.resolve([]byte(form), q, true)
+				if len(v.text) >= r.whole/2 && !slices.ContainsFunc(all[q], func(old pattern) bool { return bytes.Equal(old.bytes, v.text) }) {
+					all[q] = append(all[q], newPattern(v.text))
+				}
 			}
 		}
 	}
 	return all
-}
-
-func (p *patterns) add(text []byte) {
-	if !slices.ContainsFunc(p.texts, func(old pattern) bool { return bytes.Equal(old.bytes, text) }) {
-		p.texts = append(p.texts, newPattern(text))
-	}
 }
 
 // pattern is a text that is looked for by the algorithm of Knuth, Morris and Pratt, which takes

@@ -74,6 +74,13 @@ var encodings = []func(string) string{
 	func(s string) string { return ascii(s, `\u%04x`) },
 	func(s string) string { return ascii(s, `\u%04X`) },
 	func(s string) string { return strings.ReplaceAll(s, "/", `\/`) },
+	func(s string) string {
+		var b strings.Builder
+		for _, half := range utf16.Encode([]rune(s)) {
+			fmt.Fprintf(&b, `\u%04x`, half)
+		}
+		return b.String()
+	},
 	strconv.Quote,
 	url.QueryEscape, url.PathEscape, html.EscapeString,
 	func(s string) string { return (&url.URL{Path: "/" + s}).String()[1:] },
@@ -154,7 +161,7 @@ func TestQuotesBehindPercent(t *testing.T) {
 // TestJSONRemainsJSON where a credential, or its beginning, is overwritten in it.
 func TestJSONRemainsJSON(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(2, 4))
-	alphabets := [][]rune{[]rune(`nu"\/ä<&😀` + "\n0"), []rune("nu04ä"), []rune(`n0abcd\`), []rune(`u00a"`), []rune(`abcdefg\`)}
+	alphabets := [][]rune{[]rune(`nu"\/ä<&😀` + "\n0"), []rune("nu04ä"), []rune(`n0abcd\`), []rune(`u00a"`), []rune(`u0041deb`), []rune(`abcdefg\`)}
 	text := func(letters []rune, n int) string {
 		var s strings.Builder
 		for range n {
@@ -172,9 +179,17 @@ func TestJSONRemainsJSON(t *testing.T) {
 		}
 		was := bytes.Clone(b)
 		Bytes(b, []string{credential}, true)
+		pieces, stream := []byte(nil), Stream{Hide: func(b []byte, last bool) int { return Bytes(b, []string{credential}, last) }}
+		for rest := was; ; {
+			n := min(len(rest), rnd.IntN(40))
+			pieces = append(pieces, stream.Feed(bytes.Clone(rest[:n]), n == len(rest))...)
+			if rest = rest[n:]; len(rest) == 0 {
+				break
+			}
+		}
 		few := 2*strings.Count(credential, `\`) < len(credential) // else its view is too short
-		if !json.Valid(b) || few && bytes.Equal(b, was) {
-			t.Fatalf("%q in %s: %s", credential, was, b)
+		if !json.Valid(b) || !json.Valid(pieces) || few && bytes.Equal(b, was) {
+			t.Fatalf("%q in %s: %s, in pieces %s", credential, was, b, pieces)
 		}
 	}
 }
@@ -206,6 +221,18 @@ func TestWhatLooksLikeAQuote(t *testing.T) {
 			if text := Text(b+secret, []string{secret}); strings.Contains(text, secret[2:]) {
 				t.Errorf("%s: %s", secret, text)
 			}
+		}
+	}
+}
+
+// TestQuotesBehindHalfOfOne: what looks like the beginning of another quote does not hide that of
+// JSON.
+func TestQuotesBehindHalfOfOne(t *testing.T) {
+	for _, before := range []string{"%", "%0", "%25", "&#", "&am", "&amp;#", "+"} {
+		b := []byte(`{"a":"` + before + `eyJ\u0068bGciOiJIUzI1NiJ9"}`)
+		text := Text(string(b), []string{"eyJhbGciOiJIUzI1NiJ9"})
+		if Bytes(b, []string{"eyJhbGciOiJIUzI1NiJ9"}, true); bytes.Contains(b, []byte("OiJIUzI")) || strings.Contains(text, "OiJIUzI") {
+			t.Errorf("%s: %s, %s", before, b, text)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package hide
 
 import (
 	"bytes"
-	"slices"
 	"strconv"
 	"sync"
 	"unicode/utf8"
@@ -47,10 +46,22 @@ const (
 // take makes v what b is.
 func (v *view) take(b []byte) { v.text, v.size, v.plain = append(v.text[:0], b...), len(b), true }
 
+// quotes are what a view resolves: what looks like one is none, perhaps, as % before a credential.
+type quotes int
+
+const (
+	asIs   quotes = iota
+	inJSON        // backslashes
+	inAll         // those of URLs and HTML, too
+)
+
+// marks are the first bytes of what is resolved.
+var marks = [...]string{asIs: "", inJSON: `\`, inAll: "\\%&+\xEF"}
+
 // resolve makes v the view of b. Unless this is the last of the data, a unit may go on behind it.
-func (v *view) resolve(b []byte, last bool) {
+func (v *view) resolve(b []byte, q quotes, last bool) {
 	v.take(b)
-	if !slices.ContainsFunc([]byte{'\\', '%', '&', '+', 0xEF}, func(c byte) bool { return bytes.IndexByte(b, c) >= 0 }) {
+	if !q.in(b) {
 		return
 	}
 	v.plain, v.from, v.to = false, v.from[:0], v.to[:0]
@@ -60,13 +71,27 @@ func (v *view) resolve(b []byte, last bool) {
 	for range maxNested {
 		before := len(v.text)
 		v.pass('\\', last, unquote)
-		v.pass('%', last, unescape)
-		v.pass('&', last, dereference)
+		if q == inAll {
+			v.pass('%', last, unescape)
+			v.pass('&', last, dereference)
+		}
 		if len(v.text) == before {
 			break // a unit is longer than what it means
 		}
 	}
-	v.fold(last)
+	if q == inAll {
+		v.fold(last)
+	}
+}
+
+// in reports whether b may have quotes.
+func (q quotes) in(b []byte) bool {
+	for _, mark := range []byte(marks[q]) {
+		if bytes.IndexByte(b, mark) >= 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // unit is what one reads at the beginning of a text: size bytes that mean others. A size of 0 means
@@ -140,7 +165,7 @@ func unquote(b []byte, last bool) unit {
 	case n == 0:
 		return unit{size: run + 1, meaning: rune(rest[0]), raw: true}
 	}
-	return unit{size: run + n, meaning: r, none: r == '\\'}
+	return unit{size: run + n, meaning: r}
 }
 
 // character reads uXXXX.
