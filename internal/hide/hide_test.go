@@ -147,7 +147,7 @@ func TestCredentialsAreFoundInEachForm(t *testing.T) {
 // only reports whether nothing but quotes is left beside what was hidden.
 func only(text string) bool {
 	text = strings.NewReplacer("before ", "", " after", "", "(hidden)", "", "REDACTED", "", "amp;", "").Replace(text)
-	return strings.Trim(text, "REDACT\"\\/%&quot;#0123456789BFdcx�") == ""
+	return strings.Trim(text, "REDACT\"\\/%&quot;#0123456789BFabcdefx�") == ""
 }
 
 // TestQuotesBehindPercent end a string of JSON, too.
@@ -308,6 +308,15 @@ func TestEndlessQuotes(t *testing.T) {
 func bodyOf(r io.Reader, secrets ...string) *body {
 	hide := func(b []byte, last bool) int { return Bytes(b, secrets, last) }
 	return &body{ReadCloser: io.NopCloser(r), stream: Stream{Hide: hide}}
+}
+
+// TestPiecesWithinAnEscape: where a credential seems to begin in an escape of JSON, both are kept
+// together.
+func TestPiecesWithinAnEscape(t *testing.T) {
+	got, err := io.ReadAll(bodyOf(iotest.OneByteReader(strings.NewReader(`{"a":"\u0041deadbeefcafe0123"}`)), "0041deadbeefcafe0123"))
+	if err != nil || !json.Valid(got) || bytes.Contains(got, []byte("dead")) {
+		t.Errorf("%s, %v", got, err)
+	}
 }
 
 // TestBodyHidesWhatIsSplit: a credential may arrive in pieces, and the body ends as it did.
