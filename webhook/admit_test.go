@@ -164,6 +164,22 @@ func response(t *testing.T, body string) answer {
 	return *review.Response
 }
 
+// TestMutateRefusesWhatIsTooLarge, and not as if the function had.
+func TestMutateRefusesWhatIsTooLarge(t *testing.T) {
+	s, _ := newServer(t)
+	webhook.Mutate(s, greetings, webhook.Rule{}, func(_ context.Context, r *webhook.Request[greeting]) error {
+		r.Object.Spec.Text = "hello"
+		return nil
+	})
+	many := strings.Repeat(`{"name":"0"},`, 400_000) + `{"name":"0"}`
+	review := `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","operation":"CREATE","name":"a",` +
+		`"resource":{"group":"example.com","version":"v1","resource":"greetings"},"object":{"metadata":{"name":"a"},"spec":{"parts":[` + many + `]}}}}`
+	code, body := post(t, s, "/mutate/mutate.greetings.example.com", "application/json", strings.NewReader(review))
+	if code != http.StatusOK || !strings.Contains(body, `"code":413`) || !strings.Contains(body, "the webhook cannot take the object: decoded object above the limit") {
+		t.Errorf("%d %.400s", code, body)
+	}
+}
+
 // TestMutateKeepsWhatTheTypeDoesNotHave: members of the object, and of the elements of
 // its lists.
 func TestMutateKeepsWhatTheTypeDoesNotHave(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -72,6 +73,7 @@ func statusOf(err error, what string) *kube.Status {
 		return st
 	}
 	var panicked *panicError
+	var limit *codec.LimitError
 	switch {
 	case errors.As(err, &panicked):
 		return &kube.Status{Code: http.StatusInternalServerError, Reason: "InternalError", Message: panicked.Error()}
@@ -86,6 +88,8 @@ func statusOf(err error, what string) *kube.Status {
 		out.Message = clip(err.Error())
 		out.Metadata = kube.StatusMeta{}
 		return &out
+	case errors.As(err, &limit):
+		return &kube.Status{Code: http.StatusRequestEntityTooLarge, Reason: "RequestEntityTooLarge", Message: clip("the webhook cannot take the object: " + err.Error())}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &kube.Status{Code: http.StatusGatewayTimeout, Reason: "Timeout", Message: clip(err.Error())}
 	}

@@ -92,6 +92,25 @@ func TestTabRunsNoCode(t *testing.T) {
 	}
 }
 
+// TestTabWritesNoFile: a line may have a redirection.
+func TestTabWritesNoFile(t *testing.T) {
+	srv := (&hostile{names: []string{"harmless-pod"}}).start(t)
+	p, dir := completingBash(t, srv.URL)
+	kept := filepath.Join(dir, "kept")
+	if err := os.WriteFile(kept, []byte("kept"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i, line := range []string{"pods >kept -", "pods >kept ", "pods 2>kept ", "pods >|kept ", "pods >>kept ", "<kept pods >kept har", `"pods">kept `, `pods 'a'\''b'>kept `} {
+		p.send(fmt.Sprintf("listwatch list %s\t\t\x15echo the e''nd of %d\n", line, i))
+		p.until(fmt.Sprintf("the end of %d", i))
+		if b, err := os.ReadFile(kept); err != nil || string(b) != "kept" {
+			t.Fatalf("%s: %q, %v", line, b, err)
+		}
+	}
+	p.send(`__listwatch_redirects "list --where '.a > 1' \">\" a\\>b"; echo "it is $?"` + "\n")
+	p.until("it is 1")
+}
+
 // TestTabCompletes: the terminal of TestTabRunsNoCode does complete what is harmless.
 func TestTabCompletes(t *testing.T) {
 	srv := (&hostile{names: []string{"harmless-pod"}}).start(t)

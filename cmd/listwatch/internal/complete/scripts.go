@@ -16,6 +16,25 @@ type edit struct{ old, new string }
 // expression; and they run commands in it, and in the words before, such as $(rm x).
 var edits = map[string][]edit{
 	"bash": {
+		// Without the function of bash-completion 2, the words have the redirections of the line.
+		{"__listwatch_get_completion_results() {\n", `# Whether a line has a redirection that is not within quotes.
+__listwatch_redirects()
+{
+    local i char quote=
+    for (( i = 0; i < ${#1}; i++ )); do
+        char=${1:i:1}
+        case ${quote}${char} in
+            '\' | '"\') (( i++ )) ;;
+            "'" | '"') quote=${char} ;;
+            "''" | '""') quote= ;;
+            '<' | '>') return 0 ;;
+        esac
+    done
+    return 1
+}
+
+__listwatch_get_completion_results() {
+`},
 		{`    if [[ -z ${cur} && ${lastChar} != = ]]; then
 `, `    # Readline replaces a word with its quotes, and closes those after a completion, so
     # that a quote directly before the cursor is one that is still open.
@@ -51,7 +70,7 @@ var edits = map[string][]edit{
     fi
 
     # Short circuit`},
-		{"    out=$(eval \"${requestComp}\" 2>/dev/null)\n", `    if [[ ${requestComp} == *'$('* || ${requestComp} == *'` + "`" + `'* || ${requestComp} == *[\<\>]'('* ]]; then
+		{"    out=$(eval \"${requestComp}\" 2>/dev/null)\n", `    if [[ ${requestComp} == *'$('* || ${requestComp} == *'` + "`" + `'* || ${requestComp} == *[\<\>]'('* ]] || __listwatch_redirects "${requestComp}"; then
         out=":4" directive=4
         return
     fi
