@@ -12,27 +12,34 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Put creates or updates an object: JSON as []byte or string, or a value that encodes
-// to it. It sets the fields that a server sets. status is stored as given, and the resourceVersion
-// in obj is ignored. If the object is unchanged, nothing happens. It returns the object's
-// revision.
+// Put creates or updates an object: JSON as []byte or string, or a value that encodes to it. It
+// sets the fields that a server sets. status is stored as given, and the resourceVersion in obj is
+// ignored. If the object is unchanged, nothing happens. It returns the object's revision.
 func (s *Server) Put(r kube.Resource, obj any) kube.Revision {
+	rv, err := s.TryPut(r, obj)
+	if err != nil {
+		s.fail("put %s: %v", r, err)
+	}
+	return rv
+}
+
+// TryPut is Put for an object that others have made: where Put fails, TryPut returns an error.
+func (s *Server) TryPut(r kube.Resource, obj any) (kube.Revision, error) {
 	b, err := objectBytes(obj)
 	if err != nil {
-		s.fail("put %s: %v", r, err)
-		return ""
+		return "", err
 	}
-	var rv uint64
-	s.locked(r, func(st *store.Store, t *store.Table) {
-		var o *object.Object
-		if o, err = parse(t, r, b); err == nil {
-			rv = st.Put(t, o)
-		}
-	})
+	s.store.Lock()
+	defer s.store.Unlock()
+	t := s.store.Keeper(r)
+	if t == nil {
+		return "", fmt.Errorf("the server has no resource %s", r)
+	}
+	o, err := parse(t, r, b)
 	if err != nil {
-		s.fail("put %s: %v", r, err)
+		return "", err
 	}
-	return revision(rv)
+	return revision(s.store.Put(t, o)), nil
 }
 
 // parse reads an object of r to store it in t.
@@ -41,10 +48,7 @@ func parse(t *store.Table, r kube.Resource, b []byte) (*object.Object, error) {
 	if err == nil && o.Key.Name == "" {
 		err = errors.New("it has no name")
 	}
-	if err != nil {
-		return nil, fmt.Errorf("want an object with a name: %w", err)
-	}
-	return o, nil
+	return o, err
 }
 
 // Mirror makes a change of another server: it stores obj with all of its metadata but the

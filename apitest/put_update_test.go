@@ -176,3 +176,29 @@ func TestMirrorWantsANamespace(t *testing.T) {
 		t.Errorf("a Node: revision %q, error %v", rev, err)
 	}
 }
+
+// TestTryPutReturnsAnError where Put fails the test.
+func TestTryPutReturnsAnError(t *testing.T) {
+	srv, err := apitest.Start(apitest.Options{InMemory: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close()
+	for want, put := range map[string]func() (kube.Revision, error){
+		`kind in the data ("Pod") does not match the expected kind (ConfigMap)`: func() (kube.Revision, error) {
+			return srv.TryPut(kube.ConfigMaps, `{"kind":"Pod","metadata":{"name":"a","namespace":"b"}}`)
+		},
+		"it has no name": func() (kube.Revision, error) { return srv.TryPut(kube.ConfigMaps, `{}`) },
+		"the server has no resource x.v1": func() (kube.Revision, error) {
+			return srv.TryPut(kube.Resource{Version: "v1", Plural: "x"}, `{"metadata":{"name":"a"}}`)
+		},
+		"json: unsupported type: chan int": func() (kube.Revision, error) { return srv.TryPut(kube.ConfigMaps, make(chan int)) },
+	} {
+		if rv, err := put(); rv != "" || err == nil || err.Error() != want {
+			t.Errorf("%q, %v, want %s", rv, err, want)
+		}
+	}
+	if rv, err := srv.TryPut(kube.ConfigMaps, `{"metadata":{"name":"a","namespace":"b"}}`); rv == "" || err != nil || srv.Get(kube.ConfigMaps, kube.Key{Namespace: "b", Name: "a"}) == nil {
+		t.Errorf("%q, %v, and the object is stored", rv, err)
+	}
+}

@@ -314,11 +314,7 @@ func (s *Server) fail(format string, args ...any) {
 // locked calls f with the table of r.
 func (s *Server) locked(r kube.Resource, f func(*store.Store, *store.Table)) {
 	s.store.Lock()
-	t := s.store.Table(r)
-	if t != nil && t.Info.Core.Plural != "" {
-		t = s.store.Table(t.Info.Core)
-	}
-	if t != nil {
+	if t := s.store.Keeper(r); t != nil {
 		defer s.store.Unlock()
 		f(s.store, t)
 		return

@@ -114,6 +114,7 @@ type Moment struct {
 	File       string   `json:"file,omitempty"`
 	Commands   []string `json:"commands,omitempty"`
 	Unknown    []string `json:"unknown,omitempty"` // types that the server refuses
+	LeftOut    []string `json:"leftOut,omitempty"` // objects that it lacks, and why
 }
 
 // UI is the live page of one cluster. It is an http.Handler for the path where it is

@@ -444,7 +444,8 @@ async function openMoment() {
 	try {
 		const m = await link.post("api/moment", { at });
 		dialog("This moment as a cluster", h("p", {}, `A server with the state of ${clock(at)} listens on ${m.server}. It takes writes too, of which the cluster knows nothing, and ends with listwatch.`),
-			m.unknown ? h("p", { class: "note" }, `It refuses ${plural(m.unknown.length, "type")} of which nothing is known at this moment: ${m.unknown.slice(0, 8).join(", ")}${m.unknown.length > 8 ? ` and ${number(m.unknown.length - 8)} more` : ""}.`) : null, (m.commands || []).map(c => command(c)), m.file ? command("export KUBECONFIG=" + m.file) : null);
+			m.unknown ? h("p", { class: "note" }, `It refuses ${plural(m.unknown.length, "type")} of which nothing is known at this moment: ${m.unknown.slice(0, 8).join(", ")}${m.unknown.length > 8 ? ` and ${number(m.unknown.length - 8)} more` : ""}.`) : null,
+			(m.leftOut || []).map(l => h("p", { class: "note", dir: "auto" }, l)), (m.commands || []).map(c => command(c)), m.file ? command("export KUBECONFIG=" + m.file) : null);
 	} catch (e) { dialog("This moment cannot be opened", h("p", { dir: "auto" }, e.message)); }
 }
 

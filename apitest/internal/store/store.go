@@ -101,6 +101,16 @@ func (st *Store) Unlock() { st.mu.Unlock() }
 // lock.
 func (st *Store) Table(res kube.Resource) *Table { return st.tables[res.GroupResource()] }
 
+// Keeper returns the table that has the objects of a resource, which may be that of another one;
+// nil if there is none. The caller holds the lock.
+func (st *Store) Keeper(res kube.Resource) *Table {
+	t := st.Table(res)
+	if t != nil && t.Info.Core.Plural != "" {
+		t = st.Table(t.Info.Core)
+	}
+	return t
+}
+
 // Get returns an object, nil if there is none. The caller holds the lock.
 func (t *Table) Get(key kube.Key) *object.Object { return t.objects[key] }
 
@@ -323,10 +333,7 @@ func (st *Store) Mirror(info object.Info, key kube.Key, read func(*Table) (*obje
 	if read != nil && !st.waits(info.Resource) {
 		st.addLocked(info)
 	}
-	t := st.Table(info.Resource)
-	if t != nil && t.Info.Core.Plural != "" {
-		t = st.Table(t.Info.Core)
-	}
+	t := st.Keeper(info.Resource)
 	if t == nil || t.Info.Kind != info.Kind || t.Info.Namespaced != info.Namespaced || read == nil && t.objects[key] == nil {
 		return 0, nil
 	}

@@ -20,11 +20,13 @@ import (
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/client"
+	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/past"
 	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/discovery"
 	"github.com/listwatch/listwatch/internal/exit"
 	"github.com/listwatch/listwatch/internal/guard"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/replay"
 	"github.com/listwatch/listwatch/ui"
@@ -140,7 +142,7 @@ func openMoment(ctx context.Context) func(context.Context, time.Time, []ui.Objec
 			}
 			known[o.Resource.GroupResource()] = true
 		}
-		srv, err := past.Serve(list, nil, at, false)
+		srv, left, err := past.Serve(list, nil, at, false)
 		if err != nil {
 			return ui.Moment{}, err
 		}
@@ -151,9 +153,21 @@ func openMoment(ctx context.Context) func(context.Context, time.Time, []ui.Objec
 		}
 		open++
 		context.AfterFunc(ctx, srv.Close)
-		return ui.Moment{Server: srv.URL, Kubeconfig: string(srv.Kubeconfig()), Unknown: unknown,
+		return ui.Moment{Server: srv.URL, Kubeconfig: string(srv.Kubeconfig()), Unknown: unknown, LeftOut: texts(left),
 			Commands: []string{"kubectl -s " + srv.URL + " get pods -A", "listwatch watch pods -A -s " + srv.URL}}, nil
 	}
+}
+
+// texts returns what is said of the first objects that a moment lacks, and how many more it
+// lacks.
+func texts(left []past.Left) (list []string) {
+	for i, l := range left {
+		if i == messages.MaxRepeated {
+			return append(list, printable.Count(len(left)-i, "more object")+" left out")
+		}
+		list = append(list, l.String())
+	}
+	return list
 }
 
 // refuseOthers lets srv refuse the types that are not known, which it would say have no objects,

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,12 +18,16 @@ func TestMomentRefusesWhatIsNotKnown(t *testing.T) {
 	m, err := openMoment(t.Context())(t.Context(), time.Now(), []ui.Object{
 		{Resource: kube.Pods},
 		{Resource: kube.Pods, JSON: []byte(`{"metadata":{"namespace":"shop","name":"web","resourceVersion":"7"}}`)},
+		{Resource: kube.Pods, JSON: []byte(`{"kind":"Node","metadata":{"namespace":"shop","name":"other","resourceVersion":"7"}}`)},
 		{Resource: kube.Secrets},
 		{Resource: kube.Secrets, JSON: []byte(`{"metadata":{"namespace":"shop","name":"key","resourceVersion":"8"},"type":"Opaque","data":{"a":"[redacted #67dd]"}}`)},
 		{Resource: kube.Services}, // it is known that there were none
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if len(m.LeftOut) != 1 || !strings.HasPrefix(m.LeftOut[0], "pod/other in shop is left out: ") {
+		t.Errorf("left out: %q", m.LeftOut)
 	}
 	for r, want := range map[kube.Resource]int{kube.Pods: 1, kube.Secrets: 1, kube.Services: 0, kube.Leases: -1, kube.Namespaces: -1} {
 		resp, err := http.Get(m.Server + r.Path(""))

@@ -70,7 +70,7 @@ func runDiff(p *cli.Program, cmd *cobra.Command, args []string, o *diffFlags) er
 	var of connect.Cluster // the types of both moments
 	for i, m := range d.moments {
 		var done func()
-		if of, done, err = cluster(p, &o.connection, m.objects(d.moments[1-i]), nil, d.at[i]); err != nil {
+		if of, done, err = m.cluster(p, &o.connection, m.objects(d.moments[1-i]), nil); err != nil {
 			return err
 		}
 		defer done()
@@ -181,9 +181,13 @@ func (d *diffRun) list(ctx context.Context, moment int, t target.Target) func(fu
 		known := d.moments[moment].types[t.Resource.GroupResource()]
 		col := client.Of[codec.Raw](d.clients[moment], known.resource).In(t.Namespace).Where(d.flags.selection.Selector, fields)
 		for o, err := range list.New(col, list.Options{MaxItem: record.MaxItem}).All(ctx) {
+			var item *codec.ItemError
 			switch {
 			case ctx.Err() != nil:
 				err = context.Cause(ctx)
+			case errors.As(err, &item):
+				d.talk.Each(t.Label(), "skipped an object that cannot be read: "+item.Error(), "quarantined", "err", item.Error())
+				continue
 			case err != nil:
 				err = exit.Failed(err)
 			case !t.Includes(o.GetName()):

@@ -9,21 +9,16 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"math"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
-	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/cli"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/connect"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/messages"
 	"github.com/listwatch/listwatch/cmd/listwatch/internal/served"
-	"github.com/listwatch/listwatch/codec"
 	"github.com/listwatch/listwatch/codec/compressed"
 	"github.com/listwatch/listwatch/config"
 	"github.com/listwatch/listwatch/internal/archive"
@@ -68,16 +63,18 @@ func (o *Flags) Clusters(ctx context.Context, p *cli.Program, connection *connec
 	for _, n := range m.notes {
 		t.Note("warning: " + n)
 	}
-	c, done, err := cluster(p, connection, m.objects(), m.columns(), at)
+	c, done, err := m.cluster(p, connection, m.objects(), m.columns())
 	return []connect.Cluster{c}, done, err
 }
 
-// cluster returns one that has the objects of a time, in these columns. The caller calls done.
-func cluster(p *cli.Program, connection *connect.Flags, objects []Object, columns Columns, at time.Time) (_ connect.Cluster, done func(), err error) {
-	srv, err := Serve(objects, columns, at, true)
+// cluster returns one that has the objects, which are those of m, in these columns. The caller
+// calls done.
+func (m *moment) cluster(p *cli.Program, connection *connect.Flags, objects []Object, columns Columns) (_ connect.Cluster, done func(), err error) {
+	srv, left, err := Serve(objects, columns, time.UnixMilli(m.at), true)
 	if err != nil {
 		return connect.Cluster{}, nil, exit.Failed(err)
 	}
+	m.left = left
 	c, err := client.New(client.Config{Server: srv.URL, Dial: srv.Dial, Warn: func(string) {}}) // nobody asked this server
 	if err != nil {
 		srv.Close()
@@ -90,9 +87,9 @@ func cluster(p *cli.Program, connection *connect.Flags, objects []Object, column
 	return connect.Cluster{Client: c, Config: cfg, Types: served.New(c, client.Config{}, "")}, func() { c.CloseIdleConnections(); srv.Close() }, nil
 }
 
-// Check reports which of the targets are of a time before the moment, and of which only a
-// part was recorded. It returns an error for a type of which the moment has no states:
-// nobody knows whether it had objects.
+// Check reports which of the targets are of a time before the moment, of which only a part was
+// recorded, and which of their objects are left out. It returns an error for a type of which the
+// moment has no states: nobody knows whether it had objects.
 func (o *Flags) Check(targets []target.Target, t *messages.Writer) error {
 	if o.moment == nil {
 		return nil
@@ -113,6 +110,12 @@ func check(moments []*moment, targets []target.Target, t *messages.Writer) error
 				if !noted[n] {
 					noted[n] = true
 					t.Note("warning: " + n)
+				}
+			}
+			for _, l := range m.left {
+				if n := "warning: " + l.String(); l.of(ta) && !noted[n] {
+					noted[n] = true
+					t.EachNote(n, "objects that no server has")
 				}
 			}
 		}
@@ -176,65 +179,6 @@ func Parse(s string, now time.Time) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is no time: want 2026-11-22T14:03:00Z, 14:03 or 10m", printable.Clip(s))
 }
 
-// Object is one of a moment.
-type Object struct {
-	Resource kube.Resource
-	JSON     []byte // nil = the type, which has no objects
-}
-
-// Columns are those of custom resources, as far as they are known.
-type Columns map[kube.Resource][]apitest.Column
-
-// Serve starts a server with the objects of a time, to which the ages in its Tables count.
-// They have the resourceVersions that they had then.
-func Serve(objects []Object, columns Columns, at time.Time, inMemory bool) (*apitest.Server, error) {
-	return apitest.Start(apitest.Options{NoValidation: true, InMemory: inMemory, AgesAt: at, Revision: 1, Prepare: func(srv *apitest.Server) error {
-		served := map[string]bool{}
-		for _, o := range objects {
-			if id := o.Resource.GroupResource(); !served[id] {
-				served[id] = true
-				srv.RemoveResource(o.Resource)
-				srv.AddResource(apitest.ResourceInfo{Resource: o.Resource, Columns: columns[o.Resource], Defined: columns[o.Resource] != nil})
-			}
-		}
-		for _, o := range inOrder(objects) {
-			if o.revision > 0 {
-				srv.Advance(kube.Revision(strconv.FormatUint(o.revision-1, 10)))
-			}
-			srv.Put(o.Resource, o.JSON)
-		}
-		return nil
-	}})
-}
-
-// written is an object and its revision, 0 = it is no number.
-type written struct {
-	Object
-	revision uint64
-}
-
-// inOrder returns those with JSON in the order of their revisions, in which a server gives
-// them out.
-func inOrder(objects []Object) []written {
-	var all []written
-	for _, o := range objects {
-		if o.JSON == nil {
-			continue
-		}
-		w := written{Object: o}
-		if raw, err := codec.ParseRaw(o.JSON); err == nil {
-			if w.revision, err = strconv.ParseUint(raw.GetResourceVersion(), 10, 63); err != nil {
-				w.revision = 0
-			}
-		}
-		all = append(all, w)
-	}
-	slices.SortStableFunc(all, func(a, b written) int {
-		return cmp.Compare(cmp.Or(a.revision, math.MaxUint64), cmp.Or(b.revision, math.MaxUint64))
-	})
-	return all
-}
-
 // moment is the state of a cluster at a time.
 type moment struct {
 	at       int64
@@ -244,6 +188,7 @@ type moment struct {
 	recorded bool     // it is that of a recording
 	replaced bool     // the recording has no values of Secrets
 
+	left    []Left          // what its cluster lacks
 	unknown []kube.Resource // recorded types whose first list was not complete
 }
 
@@ -363,10 +308,15 @@ func (m *moment) objects(others ...*moment) []Object {
 	for _, r := range m.unknown {
 		list = append(list, Object{r, nil})
 	}
-	slices.SortStableFunc(list, func(a, b Object) int {
-		return strings.Compare(fmt.Sprint(a.Resource.Namespaced), fmt.Sprint(b.Resource.Namespaced))
-	})
-	return list
+	var all []Object
+	for _, namespaced := range []bool{false, true} {
+		for _, o := range list {
+			if o.Resource.Namespaced == namespaced {
+				all = append(all, o)
+			}
+		}
+	}
+	return all
 }
 
 // columns returns those of the recorded custom resources.

@@ -62,7 +62,7 @@ func (r *Rows) define(object []byte) {
 	if err != nil || json.Unmarshal(object, &d) != nil || d.Spec.Group == kube.CustomResourceDefinitions.Group || d.Metadata.Name != d.Spec.Names.Plural+"."+d.Spec.Group {
 		return // no server has accepted it
 	}
-	r.srv.Put(kube.CustomResourceDefinitions, object)
+	_, _ = r.srv.TryPut(kube.CustomResourceDefinitions, object) // as if it had not been recorded
 }
 
 // Of returns o, an object of res in a stream, as a Table of one row that has it. The first
