@@ -99,15 +99,19 @@ type reader struct {
 	next   int64
 }
 
+// newReader opens a segment. It does not open what is no file: to open a pipe is to wait for
+// somebody who writes.
 func newReader(path string) (*reader, error) {
+	if info, err := os.Stat(path); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, &DamagedError{Path: path, Err: errors.New("not a file")}
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("not a file")
-	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
