@@ -46,6 +46,10 @@ const (
 	maxRecord = 8 << 20
 	maxText   = 6 << 20
 
+	// maxZeros is how many a power loss leaves at the end of a file, at most: of what the system
+	// has not written.
+	maxZeros = 64 << 20
+
 	// minDictionary and maxDictionary are the sizes of a text that another is a
 	// difference to.
 	minDictionary, maxDictionary = 64, s2.MaxDictSize
@@ -90,6 +94,13 @@ func (e *DamagedError) Error() string {
 
 func (e *DamagedError) Unwrap() error { return e.Err }
 
+// setAside renames the segment.
+func (e *DamagedError) setAside() {
+	if os.Rename(e.Path, e.Path+damaged) == nil {
+		e.Moved = e.Path + damaged
+	}
+}
+
 // reader reads the records of a segment.
 type reader struct {
 	f      *os.File
@@ -133,7 +144,7 @@ func (r *reader) record() (kind byte, payload []byte, err error) {
 	}
 	n := int64(binary.LittleEndian.Uint32(h[:]))
 	switch left := r.size - r.offset - int64(len(h)); {
-	case n == 0 && r.empty():
+	case n == 0 && r.offset > 0 && r.size-r.offset <= maxZeros && r.empty():
 		return 0, nil, errTorn // a power loss leaves zeros
 	case n == 0 || n > maxRecord:
 		return 0, nil, fmt.Errorf("a record of %d bytes", n)

@@ -80,6 +80,13 @@ func Open(path, cluster string, limits Limits) (_ *Dir, err error) {
 		if err != nil {
 			return nil, err
 		}
+		if info.Size() > limits.Bytes { // prune would remove all others before it
+			bad := &DamagedError{Path: d.file(n), Err: fmt.Errorf("it has %d bytes, and at most %d are kept", info.Size(), limits.Bytes)}
+			if bad.setAside(); bad.Moved != "" {
+				d.large = append(d.large, bad)
+				continue
+			}
+		}
 		d.closed = append(d.closed, closed{n, info.Size(), info.ModTime()})
 	}
 	if err := d.prune(time.Now()); err != nil && !errors.Is(err, ErrFull) {
@@ -124,13 +131,15 @@ func clusterOf(path string) (string, error) {
 // aside. It yields the error of a segment and continues. Call it before the first Begin.
 func (d *Dir) Entries() iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
+		for _, bad := range d.large {
+			if !yield(Entry{}, bad) {
+				return
+			}
+		}
 		for e, err := range Read(d.path) {
 			var bad *DamagedError
 			if errors.As(err, &bad) {
-				bad.Moved = bad.Path + damaged
-				if err := os.Rename(bad.Path, bad.Moved); err != nil {
-					bad.Moved = ""
-				}
+				bad.setAside()
 				d.closed = slices.DeleteFunc(d.closed, func(c closed) bool {
 					if d.file(c.number) == bad.Path {
 						d.aside += c.size

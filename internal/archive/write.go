@@ -216,6 +216,7 @@ type Dir struct {
 	open    map[*Segment]bool
 	closed  []closed // the oldest first
 	aside   int64    // bytes of damaged files
+	large   []*DamagedError
 	release func()
 }
 
