@@ -7,8 +7,11 @@
 //	s, err := cloudevents.New("https://events.example.com/", db, cloudevents.Options{})
 //
 // The position and the table cannot be read from an HTTP server. Therefore another sink, the
-// companion, stores both: it commits the records that the server has acknowledged, and fences.
-// A process that freezes between the two may send a batch that another process sends too.
+// companion, stores both, and fences. A commit is first one to the companion; then the records
+// are posted from its history, and a mark says up to where. What a process has committed and not
+// posted, because it ended, the next one posts at the start, in the order of the commits within
+// a resource and shard. A process that freezes while it posts may send a batch again that another
+// process has sent.
 //
 // After a response of 429 or 5xx, or none, the request is retried, not before Retry-After,
 // until the time for the commit has passed. After 413 the batch is divided, and a single event

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/listwatch/listwatch/internal/wait"
@@ -31,23 +32,43 @@ type Options struct {
 	BatchBytes int
 }
 
-// Companion keeps positions and table; see the sinks sqlite and postgres.
+// Companion keeps the positions, the table, and the history, from which records are posted; see
+// the sinks sqlite and postgres. It has a mark for each scope: the number of the last record that
+// the receiver has acknowledged. Numbers grow in the order of the commits to the scope.
 type Companion interface {
 	sink.Sink
 	sink.Reader
+
+	// Address makes receiver the one to which the records of p.Scope are sent, where p is what
+	// Open has returned, and returns p. If it was another, the mark moves to the end of the
+	// history. The error is sink.ErrFenced if the stored position has another generation than
+	// p, here and in Sent.
+	Address(ctx context.Context, p sink.Position, receiver string) (sink.Position, error)
+
+	// Unsent returns the first records of the history of a scope after the mark, in their
+	// order, and the number of each; none if there are none. It returns as many as have about
+	// that number of bytes, at least one.
+	Unsent(ctx context.Context, s sink.Scope, bytes int) (records []sink.Record, numbers []int64, err error)
+
+	// Sent moves the mark of p.Scope to a number. The mark does not move, with an error, if
+	// the scope has another receiver, or the number is lower.
+	Sent(ctx context.Context, p sink.Position, receiver string, number int64) error
 }
 
-// Sink posts records and commits them to its companion, whose sink.Reader it has: the
-// history there is what the server has acknowledged. Its methods may be called from any
-// goroutine.
+// Sink commits records to its companion, and posts them from there. Its sink.Reader is that of
+// the companion, whose history may have records that were not posted yet. Its methods may be
+// called from any goroutine.
 type Sink struct {
-	Companion
-	url  string
-	host string
-	o    Options
+	sink.Reader
+	companion Companion
+	url       string
+	host      string
+	receiver  string // the name of the server in the companion
+	o         Options
 }
 
-// New returns a sink that posts to the URL of a server.
+// New returns a sink that posts to the URL of a server. The companion knows the server by the
+// scheme, the host and the path of the URL.
 func New(to string, companion Companion, o Options) (*Sink, error) {
 	u, err := url.Parse(to)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -59,7 +80,11 @@ func New(to string, companion Companion, o Options) (*Sink, error) {
 	if o.BatchBytes <= 0 {
 		o.BatchBytes = 1 << 20
 	}
-	return &Sink{companion, to, u.Host, o}, nil
+	receiver := url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host), Path: u.Path, RawPath: u.RawPath}
+	if receiver.Path == "" {
+		receiver.Path = "/"
+	}
+	return &Sink{companion, companion, to, u.Host, receiver.String(), o}, nil
 }
 
 // newClient returns the default of Options.Client.
@@ -74,41 +99,75 @@ func newClient() *http.Client {
 	return c
 }
 
-// Commit posts the records until the server has acknowledged all of them, and commits them
-// to the companion; see sink.Sink.
+// Open takes possession of a scope, and posts what its last possessor has committed and not
+// posted; see sink.Sink. Each request that succeeds counts, also if Open fails later. For Pause,
+// Resume and Backfill, and while the scope is paused, nothing is posted.
+func (s *Sink) Open(ctx context.Context, scope sink.Scope) (sink.Position, sink.Known, error) {
+	p, known, err := s.companion.Open(ctx, scope)
+	if err != nil || scope.Release || p.Control == sink.Paused {
+		return p, known, err
+	}
+	if p, err = s.companion.Address(ctx, p, s.receiver); err != nil {
+		return sink.Position{}, nil, fmt.Errorf("name the receiver of %s: %w", scope, err)
+	}
+	if err := s.send(ctx, p); err != nil {
+		return sink.Position{}, nil, err
+	}
+	return p, known, nil
+}
+
+// Commit commits the records to the companion, and posts them until the server has acknowledged
+// all of them; see sink.Sink. After an error in between, the next Open posts them.
 func (s *Sink) Commit(ctx context.Context, records []sink.Record, p sink.Position) error {
-	if err := s.current(ctx, p); err != nil {
+	if err := s.companion.Commit(ctx, records, p); err != nil || len(records) == 0 || p.Scope.Release {
 		return err
 	}
-	var pending [][]byte
-	size := 0
-	send := func() error {
-		err := s.post(ctx, pending)
-		pending, size = nil, 0
-		return err
-	}
-	for i := range records {
-		r := records[i]
-		if p.Scope.Mode == sink.ModeTable && r.Type != sink.Gap && r.Type != sink.Quarantined {
-			continue
-		}
-		b, err := encode(r)
+	return s.send(ctx, p)
+}
+
+// maxUnsent is about how many bytes of records are read from the companion at a time.
+const maxUnsent = 8 << 20
+
+// send posts the records of a scope that were committed and not posted.
+func (s *Sink) send(ctx context.Context, p sink.Position) error {
+	for {
+		records, numbers, err := s.companion.Unsent(ctx, p.Scope, maxUnsent)
 		if err != nil {
-			return err
+			return fmt.Errorf("read what was not sent of %s: %w", p.Scope, err)
 		}
-		if size+len(b) > s.o.BatchBytes && len(pending) > 0 {
-			if err := send(); err != nil {
+		if len(records) == 0 {
+			return nil
+		}
+		var pending [][]byte
+		size := 0
+		for i := range records {
+			b, err := encode(records[i])
+			if err != nil {
 				return err
 			}
+			if size+len(b) > s.o.BatchBytes && len(pending) > 0 {
+				if err := s.batch(ctx, p, pending, numbers[i-1]); err != nil {
+					return err
+				}
+				pending, size = nil, 0
+			}
+			pending, size = append(pending, b), size+len(b)
 		}
-		pending, size = append(pending, b), size+len(b)
-	}
-	if len(pending) > 0 {
-		if err := send(); err != nil {
+		if err := s.batch(ctx, p, pending, numbers[len(numbers)-1]); err != nil {
 			return err
 		}
 	}
-	return s.Companion.Commit(ctx, records, p)
+}
+
+// batch posts events, of which the last has this number, and moves the mark.
+func (s *Sink) batch(ctx context.Context, p sink.Position, events [][]byte, number int64) error {
+	if err := s.post(ctx, events); err != nil {
+		return err
+	}
+	if err := s.companion.Sent(ctx, p, s.receiver, number); err != nil {
+		return fmt.Errorf("note what was sent of %s: %w", p.Scope, err)
+	}
+	return nil
 }
 
 // maxEvent limits the bytes of an event.
@@ -129,23 +188,6 @@ func marshal(e Event) ([]byte, error) {
 	enc.SetEscapeHTML(false)
 	err := enc.Encode(e)
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
-}
-
-// current returns ErrFenced where the companion holds another position than that before p:
-// nothing is posted then.
-func (s *Sink) current(ctx context.Context, p sink.Position) error {
-	all, err := s.Positions(ctx)
-	if err != nil {
-		return err
-	}
-	for _, q := range all {
-		a, b := q.Scope, p.Scope
-		if a.Cluster == b.Cluster && a.Resource.Group == b.Resource.Group && a.Resource.Plural == b.Resource.Plural && a.Shard == b.Shard &&
-			q.Generation == p.Generation && q.Sequence == p.Sequence-1 {
-			return nil
-		}
-	}
-	return fmt.Errorf("%s, generation %d, commit %d: %w", p.Scope, p.Generation, p.Sequence, sink.ErrFenced)
 }
 
 // statusError is a response that is no success.

@@ -28,8 +28,10 @@ type receiver struct {
 	t      *testing.T
 	limit  int  // bytes of a body; 0 = none
 	steady bool // does not fail
+	rude   bool // fails in a way that is not tried again, too
 
 	mu       sync.Mutex
+	mute     bool // takes what comes and says that it does not
 	requests int
 	repeated int
 	seen     map[string]bool
@@ -76,7 +78,10 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		r.seen[e.ID] = true
 		r.records = append(r.records, rec)
 	}
-	if fail%7 == 6 {
+	switch {
+	case r.mute, r.rude && r.requests%11 == 5:
+		w.WriteHeader(http.StatusUnauthorized)
+	case fail%7 == 6:
 		w.WriteHeader(http.StatusBadGateway) // it has them, and nobody knows
 	}
 }
@@ -107,33 +112,48 @@ func newReceiver(t *testing.T) (*receiver, *httptest.Server) {
 	return r, srv
 }
 
-func store(t *testing.T) sinktest.Store {
-	r, srv := newReceiver(t)
+// database returns what opens a new companion, again and again.
+func database(t *testing.T) func(*testing.T) cloudevents.Companion {
 	path := filepath.Join(t.TempDir(), "positions.db")
-	return sinktest.Store{Duplicates: true, Connect: func(t *testing.T) sinktest.Sink { return received{open(t, srv.URL, path), r} }}
+	return func(t *testing.T) cloudevents.Companion { return openDatabase(t, path) }
 }
 
-func open(t *testing.T, url, path string) *cloudevents.Sink {
+func openDatabase(t *testing.T, path string) *sqlite.Sink {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), path, sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	s, err := cloudevents.New(url, db, cloudevents.Options{BatchBytes: 10_000})
+	return db
+}
+
+func store(r *receiver, url string, companion func(*testing.T) cloudevents.Companion) sinktest.Store {
+	return sinktest.Store{Duplicates: true, Connect: func(t *testing.T) sinktest.Sink { return received{openWith(t, url, companion(t)), r} }}
+}
+
+func openWith(t *testing.T, url string, companion cloudevents.Companion) *cloudevents.Sink {
+	t.Helper()
+	s, err := cloudevents.New(url, companion, cloudevents.Options{BatchBytes: 10_000})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func TestSink(t *testing.T) { sinktest.Test(t, store) }
-
-var soakRounds = flag.Int("soak.rounds", 40, "rounds of the soak")
-
-func TestSoak(t *testing.T) {
-	sinktest.Soak(t, store(t), sinktest.SoakOptions{Seed: 1, Rounds: *soakRounds})
+func open(t *testing.T, url, path string) *cloudevents.Sink {
+	t.Helper()
+	return openWith(t, url, openDatabase(t, path))
 }
+
+func TestSink(t *testing.T) {
+	sinktest.Test(t, func(t *testing.T) sinktest.Store {
+		r, srv := newReceiver(t)
+		return store(r, srv.URL, database(t))
+	})
+}
+
+var soakRounds = flag.Int("soak.rounds", 20, "rounds of the soak")
 
 func commit(t *testing.T, s *cloudevents.Sink, records ...sink.Record) error {
 	t.Helper()
@@ -164,21 +184,34 @@ func TestWhatIsTooLargeIsDividedAndTrimmed(t *testing.T) {
 	}
 }
 
-// TestWhatIsRefusedIsNotCommitted: a 401 is no success, and is not tried again at once.
-func TestWhatIsRefusedIsNotCommitted(t *testing.T) {
-	requests := 0
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		requests++
-		w.WriteHeader(http.StatusUnauthorized)
-	}))
-	t.Cleanup(srv.Close)
-	s := open(t, strings.Replace(srv.URL, "://", "://user:hunter2@", 1), filepath.Join(t.TempDir(), "positions.db"))
+// TestWhatIsRefusedIsSentByTheNext: a 401 is no success, and is not tried again at once.
+func TestWhatIsRefusedIsSentByTheNext(t *testing.T) {
+	r, srv := newReceiver(t)
+	r.steady, r.mute = true, true
+	path := filepath.Join(t.TempDir(), "positions.db")
+	s := open(t, strings.Replace(srv.URL, "://", "://user:hunter2@", 1)+"?token=hunter2", path)
 	err := commit(t, s, sink.Record{ID: "a", Type: sink.Added, Cluster: "c", Resource: "configmaps", Name: "a", UID: "a"})
-	if err == nil || errors.Is(err, sink.ErrFenced) || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "401") || requests != 1 {
-		t.Errorf("%d requests, error %v", requests, err)
+	if err == nil || errors.Is(err, sink.ErrFenced) || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "401") || r.requests != 1 {
+		t.Errorf("%d requests, error %v", r.requests, err)
 	}
-	positions, posErr := s.Positions(t.Context())
-	if posErr != nil || positions[0].Sequence != 0 {
-		t.Errorf("positions %+v, error %v, want none committed", positions, posErr)
+	scope := sink.Scope{Cluster: "c", Resource: sinktest.Resource}
+	if _, _, err := s.Open(t.Context(), scope); err == nil || r.requests != 2 {
+		t.Errorf("Open: %d requests, error %v, want another request that fails", r.requests, err)
+	}
+	if err := sink.Pause(t.Context(), s, scope); err != nil || r.requests != 2 {
+		t.Errorf("Pause: %d requests, error %v, want none", r.requests, err)
+	}
+	r.mute = false
+	if _, _, err := s.Open(t.Context(), scope); err != nil || r.requests != 2 {
+		t.Errorf("Open of what is paused: %d requests, error %v, want none", r.requests, err)
+	}
+	if err := sink.Resume(t.Context(), s, scope); err != nil {
+		t.Error(err)
+	}
+	for range 2 { // of which the second has nothing to send; another password is no other receiver
+		s = open(t, srv.URL, path)
+		if _, _, err := s.Open(t.Context(), scope); err != nil || r.requests != 3 {
+			t.Errorf("Open: %d requests, error %v, want one more", r.requests, err)
+		}
 	}
 }

@@ -42,6 +42,10 @@ var migrations = []string{`
 	CREATE TABLE $s.gaps (LIKE $s.history);
 `, `
 	ALTER TABLE $s.positions ADD COLUMN control text NOT NULL DEFAULT '';
+`, `
+	ALTER TABLE $s.positions ADD COLUMN receiver text NOT NULL DEFAULT '', -- of what is posted
+		ADD COLUMN sent bigint NOT NULL DEFAULT 0; -- it has the records up to this seq
+	CREATE INDEX history_scope ON $s.history (resource, shard, seq);
 `}
 
 // schemaLock is the advisory lock of migrations and of new partitions.

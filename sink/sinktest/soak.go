@@ -126,9 +126,6 @@ func (k *soak) calamity() {
 		{"backfilled", func() { k.control(sink.Backfill) }},
 	}
 	c := all[k.dice.IntN(len(all))]
-	if c.name == "backfilled" && k.store.Duplicates {
-		return // what was sent and not committed comes again in another epoch, with another id
-	}
 	if c.do == nil || k.store.OneWriter && (c.name == "frozen" || c.name == "paused" || c.name == "backfilled") {
 		return
 	}

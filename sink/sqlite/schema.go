@@ -39,6 +39,10 @@ var migrations = [][]string{{
 	`CREATE INDEX history_gaps ON history (resource, seq) WHERE type = 'GAP'`,
 }, {
 	`ALTER TABLE positions ADD COLUMN control TEXT NOT NULL DEFAULT ''`,
+}, {
+	`ALTER TABLE positions ADD COLUMN receiver TEXT NOT NULL DEFAULT ''`, // of what is posted
+	`ALTER TABLE positions ADD COLUMN sent INTEGER NOT NULL DEFAULT 0`,   // it has the records up to this seq
+	`CREATE INDEX history_scope ON history (resource, shard, seq)`,
 }}
 
 // migrate brings the schema up to date in one transaction, with the views, which belong to

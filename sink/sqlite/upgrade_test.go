@@ -47,8 +47,25 @@ func TestOpensTheFilesOfFormerReleases(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
+			checkMark(t, s)
 			sinktest.CheckExample(t, s)
 		})
+	}
+}
+
+// checkMark requires that nothing was sent to anybody of what a former release wrote.
+func checkMark(t *testing.T, s *sqlite.Sink) {
+	t.Helper()
+	positions, err := s.Positions(t.Context())
+	if err != nil || len(positions) != 1 {
+		t.Fatalf("%d positions, error %v", len(positions), err)
+	}
+	records, _, err := s.Unsent(t.Context(), positions[0].Scope, 1<<20)
+	if err != nil || len(records) != 6 {
+		t.Errorf("%d records were not sent, error %v, want 6", len(records), err)
+	}
+	if err := s.Sent(t.Context(), positions[0], "", 1); err != nil {
+		t.Errorf("there is another receiver than none: %v", err)
 	}
 }
 

@@ -2,17 +2,26 @@ package main
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"github.com/listwatch/listwatch/sink/cloudevents"
+	"github.com/listwatch/listwatch/sink/postgres"
+	"github.com/listwatch/listwatch/sink/sqlite"
 )
 
 // httpSink is a server, and the sink that keeps its position.
 type httpSink struct {
 	*cloudevents.Sink
-	companion database
+	companion companion
+}
+
+// companion is a database that can keep the position for an HTTP server.
+type companion interface {
+	cloudevents.Companion
+	io.Closer
 }
 
 // Close closes the companion.
@@ -32,15 +41,10 @@ func (p *program) openHTTP(ctx context.Context, u *url.URL, exists bool) (databa
 	if err != nil {
 		return nil, usage("%s is not a URL, such as sqlite:cluster.db", given) // its text may be a password
 	}
-	switch at.Scheme {
-	case "sqlite", "postgres", "postgresql":
-	default:
-		return nil, usage("%s: a companion has the scheme sqlite or postgres, not %q", given, at.Scheme)
-	}
 	if hasPassword(at) && p.companion != "" {
 		return nil, usage("--companion has a password, which every process of this machine can read: use LISTWATCH_SINK_COMPANION")
 	}
-	companion, err := p.openURL(ctx, at, exists)
+	db, err := p.openCompanion(ctx, at, given, exists)
 	if err != nil {
 		return nil, err
 	}
@@ -50,10 +54,26 @@ func (p *program) openHTTP(ctx context.Context, u *url.URL, exists bool) (databa
 		p.voice.hide(credentials, token)
 		header.Set("Authorization", credentials)
 	}
-	s, err := cloudevents.New(u.String(), companion, cloudevents.Options{Header: header})
+	s, err := cloudevents.New(u.String(), db, cloudevents.Options{Header: header})
 	if err != nil {
-		companion.Close()
+		db.Close()
 		return nil, err
 	}
-	return &httpSink{s, companion}, nil
+	return &httpSink{s, db}, nil
+}
+
+// openCompanion opens what keeps the position for an HTTP server. given is where its URL is from.
+func (p *program) openCompanion(ctx context.Context, u *url.URL, given string, exists bool) (companion, error) {
+	p.voice.hide(secrets(u)...)
+	switch u.Scheme {
+	case "sqlite":
+		path, err := p.path(u, exists)
+		if err != nil {
+			return nil, err
+		}
+		return sqlite.Open(ctx, path, sqlite.Options{})
+	case "postgres", "postgresql":
+		return postgres.Open(ctx, u.String(), postgres.Options{})
+	}
+	return nil, usage("%s: a companion has the scheme sqlite or postgres, not %q", given, u.Scheme)
 }
