@@ -258,5 +258,6 @@ const (
 	CauseDisorder   = "the server sent events out of their order"
 	CauseResharded  = "the number of shards was changed"
 	CauseBackfill   = "a backfill was requested"
+	CauseReceiver   = "the records have another receiver"
 	CauseUnreadable = "the server sent an event of an object that cannot be identified"
 )

@@ -40,9 +40,11 @@ type Companion interface {
 	sink.Reader
 
 	// Address makes receiver the one to which the records of p.Scope are sent, where p is what
-	// Open has returned, and returns p. If it was another, the mark moves to the end of the
-	// history. The error is sink.ErrFenced if the stored position has another generation than
-	// p, here and in Sent.
+	// Open has returned. If it was another or none, the mark moves to the end of the history,
+	// and the stored position changes so that the Runner writes each object again, as by
+	// sink.Backfill, unless nothing was committed. Address returns the stored position. The
+	// error is sink.ErrFenced if it has another generation than p, here and in Sent. A
+	// companion that loses records which were not sent forgets the receiver.
 	Address(ctx context.Context, p sink.Position, receiver string) (sink.Position, error)
 
 	// Unsent returns the first records of the history of a scope after the mark, in their
@@ -100,8 +102,10 @@ func newClient() *http.Client {
 }
 
 // Open takes possession of a scope, and posts what its last possessor has committed and not
-// posted; see sink.Sink. Each request that succeeds counts, also if Open fails later. For Pause,
-// Resume and Backfill, and while the scope is paused, nothing is posted.
+// posted; see sink.Sink. Each request that succeeds counts, also if Open fails later. A server
+// that the companion does not know gets no former record, but the state of each object: the
+// position is in phase LOADING then. For Pause, Resume and Backfill, and while the scope is paused,
+// nothing is posted.
 func (s *Sink) Open(ctx context.Context, scope sink.Scope) (sink.Position, sink.Known, error) {
 	p, known, err := s.companion.Open(ctx, scope)
 	if err != nil || scope.Release || p.Control == sink.Paused {

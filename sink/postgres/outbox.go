@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	address = `UPDATE $s.positions SET receiver=$5, sent=(SELECT coalesce(max(seq), 0) FROM $s.history WHERE ` + ofScope + `) WHERE ` + ofScope
+	address = `UPDATE $s.positions SET receiver=$5, epoch=$6, phase=$7, cause=$8, sent=(SELECT coalesce(max(seq), 0) FROM $s.history WHERE ` + ofScope + `) WHERE ` + ofScope
 	// The inner query reads no more than the index and these rows, and the sizes are those on
 	// the disk, so that what is not returned is not decompressed.
 	unsent = `SELECT seq, ` + readRecord + ` FROM (
@@ -20,6 +20,13 @@ const (
 			SELECT * FROM $s.history WHERE ` + ofScope + ` AND seq > (SELECT sent FROM $s.positions WHERE ` + ofScope + `) ORDER BY seq LIMIT $6) r) n
 		WHERE coalesce(before, 0) < $5 ORDER BY seq`
 	sent = `UPDATE $s.positions SET sent=$5 WHERE ` + ofScope + ` AND generation=$6 AND receiver=$7 AND sent<=$5`
+
+	following = `h.cluster=p.cluster AND h.api_group=p.api_group AND h.resource=p.resource AND h.shard=p.shard AND h.seq>p.sent`
+	// forget resets the receiver of each scope of which a record in a partition is not sent.
+	forget = `UPDATE $s.positions p SET receiver='' WHERE receiver<>'' AND EXISTS (SELECT FROM $p h WHERE ` + following + `)`
+	// satisfied is the receiver of all shards of a resource, if it has all records.
+	satisfied = `SELECT min(receiver), (SELECT coalesce(max(seq), 0) FROM $s.history` + ofResource + `) FROM $s.positions p` + ofResource + `
+		HAVING min(receiver) = max(receiver) AND NOT bool_or(EXISTS (SELECT FROM $s.history h WHERE ` + following + `))`
 )
 
 // mark is where the records of a scope are sent.
@@ -41,7 +48,8 @@ func (s *Sink) Address(ctx context.Context, p sink.Position, receiver string) (s
 		if held, err := s.mark(ctx, tx, p, ` FOR UPDATE`); err != nil || held == receiver {
 			return err
 		}
-		_, err := tx.Exec(ctx, s.sql(address), append(of(p.Scope), receiver)...)
+		p = wire.Readdress(p)
+		_, err := tx.Exec(ctx, s.sql(address), append(of(p.Scope), receiver, p.Epoch, string(p.Phase), p.Cause)...)
 		return err
 	})
 	return p, s.conceal(err)
@@ -80,4 +88,14 @@ func (s *Sink) Sent(ctx context.Context, p sink.Position, receiver string, seq i
 		return s.conceal(err)
 	}
 	return wire.Astray(p, held, receiver)
+}
+
+// receiver returns to whom the records of a resource are sent, and up to where it has all; ""
+// unless that is so of all its shards. args are those of ofResource.
+func (s *Sink) receiver(ctx context.Context, tx pgx.Tx, args []any) (to string, sent int64, err error) {
+	err = tx.QueryRow(ctx, s.sql(satisfied), args...).Scan(&to, &sent)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", 0, nil
+	}
+	return to, sent, err
 }

@@ -33,6 +33,10 @@ func (s *Sink) Reshard(ctx context.Context, cluster string, r kube.Resource, sha
 		if err != nil {
 			return err
 		}
+		server, sent, err := s.receiver(ctx, tx, args)
+		if err != nil {
+			return err
+		}
 		batch, names := new(pgx.Batch), wire.Namesakes{}
 		var deleted []sink.Record
 		for h, err := range query(ctx, s, tx, scanHeld, `SELECT namespace, name, uid, revision, epoch FROM $s.objects`+ofResource, args...) {
@@ -64,6 +68,7 @@ func (s *Sink) Reshard(ctx context.Context, cluster string, r kube.Resource, sha
 				return err
 			}
 		}
-		return nil
+		_, err = tx.Exec(ctx, s.sql(`UPDATE $s.positions SET receiver=$4, sent=$5`+ofResource), append(args[:3:3], server, sent)...)
+		return err
 	}))
 }

@@ -135,7 +135,9 @@ func (s *Sink) provide(ctx context.Context, records []sink.Record) error {
 
 // Prune drops the partitions of the history whose days ended before a time, at most limit
 // of them, and returns how many. GAP records stay in the table gaps. It fails where a reader
-// of the history keeps it waiting for a fifth of a second, for which commits wait too.
+// of the history keeps it waiting for a fifth of a second, for which commits wait too. If a record
+// of a day was not posted yet, it resets the receiver of its scope, in the same transaction; see
+// cloudevents.Companion.
 func (s *Sink) Prune(ctx context.Context, before time.Time, limit int) (int64, error) {
 	rows, err := s.pool.Query(ctx, `SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = to_regclass($1) AND c.relname < $2 ORDER BY 1 LIMIT $3`,
 		s.sql("$s.history"), partition(before.UTC()), limit)
@@ -148,7 +150,8 @@ func (s *Sink) Prune(ctx context.Context, before time.Time, limit int) (int64, e
 	}
 	for i, name := range names {
 		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-			_, err := tx.Exec(ctx, s.sql("SET LOCAL lock_timeout = '200ms'; DROP TABLE $s."+pgx.Identifier{name}.Sanitize()))
+			table := "$s." + pgx.Identifier{name}.Sanitize()
+			_, err := tx.Exec(ctx, s.sql("SET LOCAL lock_timeout = '200ms'; "+strings.ReplaceAll(forget, "$p", table)+"; DROP TABLE "+table))
 			return err
 		})
 		if err != nil {

@@ -33,12 +33,13 @@ func (s *Sink) Address(ctx context.Context, p sink.Position, receiver string) (s
 	if held, err := mark(ctx, tx, p); err != nil || held == receiver {
 		return p, err
 	}
-	_, err = tx.ExecContext(ctx, `UPDATE positions SET receiver=?, sent=(SELECT coalesce(max(seq), 0) FROM history WHERE `+ofScope+`) WHERE `+ofScope,
-		append(append([]any{receiver}, of(p.Scope)...), of(p.Scope)...)...)
+	next := wire.Readdress(p)
+	_, err = tx.ExecContext(ctx, `UPDATE positions SET receiver=?, epoch=?, phase=?, cause=?, sent=(SELECT coalesce(max(seq), 0) FROM history WHERE `+ofScope+`) WHERE `+ofScope,
+		append(append([]any{receiver, next.Epoch, string(next.Phase), next.Cause}, of(p.Scope)...), of(p.Scope)...)...)
 	if err != nil {
 		return p, err
 	}
-	return p, tx.Commit()
+	return next, tx.Commit()
 }
 
 // Unsent returns the records that follow the mark; see cloudevents.Companion.
@@ -83,4 +84,26 @@ func (s *Sink) Sent(ctx context.Context, p sink.Position, receiver string, seq i
 		return err
 	}
 	return wire.Astray(p, held, receiver)
+}
+
+const (
+	// forget resets the receiver of each scope of which a record in the list is not sent.
+	forget = `UPDATE positions AS p SET receiver='' WHERE receiver<>'' AND EXISTS (SELECT 1 FROM history h
+		WHERE h.cluster=p.cluster AND h.api_group=p.api_group AND h.resource=p.resource AND h.shard=p.shard AND h.seq>p.sent AND h.seq IN `
+
+	// satisfied is the receiver of all shards of a resource, if it has all records.
+	satisfied = `SELECT receiver, (SELECT coalesce(max(seq), 0) FROM history` + ofResource + `) FROM positions` + ofResource + ` AND NOT EXISTS (
+		SELECT 1 FROM positions q WHERE q.cluster=positions.cluster AND q.api_group=positions.api_group AND q.resource=positions.resource
+		AND (q.receiver<>positions.receiver OR EXISTS (SELECT 1 FROM history h
+			WHERE h.cluster=q.cluster AND h.api_group=q.api_group AND h.resource=q.resource AND h.shard=q.shard AND h.seq>q.sent))) LIMIT 1`
+)
+
+// receiver returns to whom the records of a resource are sent, and up to where it has all; ""
+// unless that is so of all its shards. args are those of ofResource.
+func receiver(ctx context.Context, tx *sql.Tx, args []any) (to string, sent int64, err error) {
+	err = tx.QueryRowContext(ctx, satisfied, append(args[:3:3], args...)...).Scan(&to, &sent)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", 0, nil
+	}
+	return to, sent, err
 }

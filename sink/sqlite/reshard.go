@@ -11,6 +11,8 @@ import (
 
 var _ sink.Resharder = (*Sink)(nil)
 
+const ofResource = ` WHERE cluster=? AND api_group=? AND resource=?`
+
 // Reshard divides the table of a resource in one transaction; see sink.Resharder.
 func (s *Sink) Reshard(ctx context.Context, cluster string, r kube.Resource, shards int) error {
 	tx, err := s.write.BeginTx(ctx, nil)
@@ -18,7 +20,6 @@ func (s *Sink) Reshard(ctx context.Context, cluster string, r kube.Resource, sha
 		return err
 	}
 	defer tx.Rollback()
-	const ofResource = ` WHERE cluster=? AND api_group=? AND resource=?`
 	args := []any{cluster, r.Group, r.Plural}
 	var old []sink.Position
 	for p, err := range query(ctx, tx, position, `SELECT `+positionColumns+` FROM positions`+ofResource, args...) {
@@ -28,6 +29,10 @@ func (s *Sink) Reshard(ctx context.Context, cluster string, r kube.Resource, sha
 		old = append(old, p)
 	}
 	next, err := wire.Reshard(old, r, shards)
+	if err != nil {
+		return err
+	}
+	server, sent, err := receiver(ctx, tx, args)
 	if err != nil {
 		return err
 	}
@@ -66,6 +71,9 @@ func (s *Sink) Reshard(ctx context.Context, cluster string, r kube.Resource, sha
 		if err := put(ctx, tx, p); err != nil {
 			return err
 		}
+	}
+	if _, err := tx.ExecContext(ctx, `UPDATE positions SET receiver=?, sent=?`+ofResource, append([]any{server, sent}, args...)...); err != nil {
+		return err
 	}
 	return tx.Commit()
 }

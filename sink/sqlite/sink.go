@@ -179,11 +179,25 @@ func scanHeld(row scanner) (h sink.Held, err error) {
 }
 
 // Prune removes records of the history that are older than before, GAP records aside, at
-// most limit of them, and returns how many.
+// most limit of them, and returns how many. If one of them was not posted yet, it resets the
+// receiver of its scope, in the same transaction; see cloudevents.Companion.
 func (s *Sink) Prune(ctx context.Context, before time.Time, limit int) (int64, error) {
-	res, err := s.write.ExecContext(ctx, `DELETE FROM history WHERE seq IN (SELECT seq FROM history WHERE time < ? AND type <> 'GAP' ORDER BY time LIMIT ?)`, stamp(before), limit)
+	tx, err := s.write.BeginTx(ctx, nil)
 	if err != nil {
 		return 0, err
 	}
-	return res.RowsAffected()
+	defer tx.Rollback()
+	const old = `(SELECT seq FROM history WHERE time < ? AND type <> 'GAP' ORDER BY time, seq LIMIT ?)`
+	if _, err := tx.ExecContext(ctx, forget+old+`)`, stamp(before), limit); err != nil {
+		return 0, err
+	}
+	res, err := tx.ExecContext(ctx, `DELETE FROM history WHERE seq IN `+old, stamp(before), limit)
+	if err != nil {
+		return 0, err
+	}
+	n, err := res.RowsAffected()
+	if err != nil {
+		return 0, err
+	}
+	return n, tx.Commit()
 }

@@ -17,3 +17,15 @@ func Astray(p sink.Position, held, receiver string) error {
 	}
 	return fmt.Errorf("%s: the companion does not have the receiver any more", p.Scope)
 }
+
+// Readdress returns a position of which another receiver gets the state of each object, in
+// another epoch.
+func Readdress(p sink.Position) sink.Position {
+	if p.Sequence == 0 {
+		return p // nothing was committed
+	}
+	if p.Epoch++; p.Phase == sink.Live || p.Cause == "" { // which the first list has not
+		p.Phase, p.Cause = sink.Loading, sink.CauseReceiver
+	}
+	return p
+}
