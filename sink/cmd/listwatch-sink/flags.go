@@ -71,6 +71,7 @@ type replicas struct {
 type database interface {
 	sink.Sink
 	sink.Reader
+	pruner
 	io.Closer
 }
 
@@ -80,7 +81,7 @@ type readable interface {
 	io.Closer
 }
 
-// pruner is a database whose history can be shortened.
+// pruner shortens the history. One whose system does that by itself removes nothing.
 type pruner interface {
 	Prune(ctx context.Context, before time.Time, limit int) (int64, error)
 }

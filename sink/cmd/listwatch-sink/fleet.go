@@ -72,8 +72,8 @@ func (f *fleet) run(ctx context.Context, named []kube.Resource, every bool) erro
 		f.group.Go(func() { f.definitions(ctx) })
 		f.group.Go(func() { f.explore(ctx) })
 	}
-	if db, ok := f.db.(pruner); ok && f.p.history > 0 {
-		f.group.Go(func() { f.p.prune(ctx, db) })
+	if f.p.history > 0 {
+		f.group.Go(func() { f.p.prune(ctx, f.db) })
 	}
 	f.group.Wait()
 	return context.Cause(ctx)

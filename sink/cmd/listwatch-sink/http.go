@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/listwatch/listwatch/sink/cloudevents"
 	"github.com/listwatch/listwatch/sink/postgres"
@@ -21,7 +22,13 @@ type httpSink struct {
 // companion is a database that can keep the position for an HTTP server.
 type companion interface {
 	cloudevents.Companion
+	pruner
 	io.Closer
+}
+
+// Prune shortens the history of the companion.
+func (s *httpSink) Prune(ctx context.Context, before time.Time, limit int) (int64, error) {
+	return s.companion.Prune(ctx, before, limit)
 }
 
 // Close closes the companion.

@@ -49,3 +49,18 @@ func TestProgramPostsCloudEvents(t *testing.T) {
 		}
 	}
 }
+
+// TestHistoryOfACompanionIsPruned at the start, as that of the other sinks.
+func TestHistoryOfACompanionIsPruned(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(srv.Close)
+	s := newStage(t)
+	s.put(kube.Pods, "web-0", webPod)
+	s.args = append(s.args[:2:2], "--to", srv.URL, "--companion", "sqlite:"+s.db)
+	errs, stop := s.start("pods")
+	errs.wait(t, "phase=LIVE", 1)
+	stop()
+	s.plant(`UPDATE history SET time = '2020-01-01T00:00:00.000000Z'`)
+	s.start("pods")
+	s.until(`SELECT count(*) FROM history`, "0")
+}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -24,6 +25,9 @@ import (
 
 // kafkaSink is a sink in Kafka.
 type kafkaSink struct{ *kafka.Sink }
+
+// Prune removes nothing: the topic has a limit.
+func (kafkaSink) Prune(context.Context, time.Time, int) (int64, error) { return 0, nil }
 
 // Close closes the connections.
 func (s kafkaSink) Close() error {

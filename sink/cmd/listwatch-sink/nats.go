@@ -25,6 +25,9 @@ type natsSink struct {
 	server *server.Server // nil = not ours
 }
 
+// Prune removes nothing: the stream has a limit.
+func (*natsSink) Prune(context.Context, time.Time, int) (int64, error) { return 0, nil }
+
 // Close closes the connection, and stops the server if it is ours.
 func (s *natsSink) Close() error {
 	s.conn.Close()
