@@ -3,28 +3,32 @@ package file
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
-	"maps"
 	"time"
 
 	"github.com/listwatch/listwatch/sink"
 )
 
 // Prune removes segments all of whose records are older than before, at most limit of them,
-// and returns how many. GAP records are kept.
+// and returns how many. GAP records are kept. It does so in the folders of all scopes, whether they
+// are open or not; if it fails in some, it continues with the others.
 func (s *Sink) Prune(ctx context.Context, before time.Time, limit int) (n int64, err error) {
-	s.mu.Lock()
-	open := maps.Clone(s.scopes)
-	s.mu.Unlock()
-	for f, possessed := range open {
-		possessed.mu.Lock()
-		removed, err := f.prune(ctx, before, limit-int(n))
-		possessed.mu.Unlock()
-		if n += int64(removed); err != nil {
-			return n, err
+	all, err := s.folders("*", "*", "*")
+	for _, f := range all {
+		if n >= int64(limit) || ctx.Err() != nil {
+			break
 		}
+		p := s.possession(f)
+		if p == nil {
+			return n, fmt.Errorf("prune %s: the folder is closed", s.root)
+		}
+		p.mu.Lock()
+		removed, failed := f.prune(ctx, before, limit-int(n))
+		p.mu.Unlock()
+		n, err = n+int64(removed), errors.Join(err, failed)
 	}
-	return n, nil
+	return n, errors.Join(err, ctx.Err())
 }
 
 func (f folder) prune(ctx context.Context, before time.Time, limit int) (int, error) {

@@ -40,11 +40,11 @@ type Sink struct {
 	scopes map[folder]*possession
 }
 
-// possession is a scope that was opened.
+// possession is the folder of a scope, which may be opened.
 type possession struct {
 	mu    sync.Mutex // held while files of the folder are written
 	pos   sink.Position
-	valid bool // what pos says is what the folder holds
+	valid bool // it is open, and what pos says is what the folder holds
 	fresh int  // segments of one commit
 }
 
@@ -82,24 +82,30 @@ func (s *Sink) Close() error {
 	return nil
 }
 
-func (s *Sink) closed() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.scopes == nil
-}
-
+// possession returns that of a folder, nil if the sink is closed.
 func (s *Sink) possession(f folder) *possession {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.scopes[f]
+	if s.scopes == nil {
+		return nil
+	}
+	p := s.scopes[f]
+	if p == nil {
+		p = new(possession)
+		s.scopes[f] = p
+	}
+	return p
 }
 
 // Open takes possession of a scope; see sink.Sink.
 func (s *Sink) Open(ctx context.Context, scope sink.Scope) (sink.Position, sink.Known, error) {
 	f := of(s.root, scope)
-	if s.closed() {
+	possessed := s.possession(f)
+	if possessed == nil {
 		return sink.Position{}, nil, fmt.Errorf("%s: the folder is closed: %w", scope, sink.ErrRefused) // and may be another's
 	}
+	possessed.mu.Lock()
+	defer possessed.mu.Unlock()
 	siblings, err := s.siblings(scope)
 	if err != nil {
 		return sink.Position{}, nil, err
@@ -127,6 +133,7 @@ func (s *Sink) Open(ctx context.Context, scope sink.Scope) (sink.Position, sink.
 	if err := f.clean(); err != nil {
 		return sink.Position{}, nil, err
 	}
+	possessed.valid = false // until it is known what the folder holds
 	err = f.write(positionName, func(w io.Writer) error {
 		_, err := w.Write(append(wire.EncodePosition(p), '\n'))
 		return err
@@ -138,15 +145,13 @@ func (s *Sink) Open(ctx context.Context, scope sink.Scope) (sink.Position, sink.
 	if err != nil {
 		return sink.Position{}, nil, err
 	}
-	possessed := &possession{pos: p, valid: true}
+	fresh := 0
 	for _, segment := range all {
 		if segment.first == segment.last {
-			possessed.fresh++
+			fresh++
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.scopes[f] = possessed
+	possessed.pos, possessed.valid, possessed.fresh = p, true, fresh
 	return p, f.known, nil
 }
 
@@ -208,7 +213,7 @@ func (s *Sink) Commit(_ context.Context, records []sink.Record, p sink.Position)
 	f := of(s.root, p.Scope)
 	possessed := s.possession(f)
 	if possessed == nil {
-		return fmt.Errorf("%s is not open: %w", p.Scope, sink.ErrFenced)
+		return fmt.Errorf("%s: the folder is closed: %w", p.Scope, sink.ErrFenced)
 	}
 	possessed.mu.Lock()
 	defer possessed.mu.Unlock()

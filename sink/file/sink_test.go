@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/internal/disk"
+	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/sink"
 	"github.com/listwatch/listwatch/sink/file"
 	"github.com/listwatch/listwatch/sink/sinktest"
@@ -121,6 +122,62 @@ func TestPruneKeepsTableAndGaps(t *testing.T) {
 	again, _, err := s.Open(t.Context(), scope)
 	if err != nil || again.Sequence != pos.Sequence || again.Revision != "7" {
 		t.Errorf("position %+v, error %v, want that of the last commit", again, err)
+	}
+}
+
+// TestPruneReachesWhatIsNotOpen: at the start nothing is, and types that are no longer moved never
+// are. A folder that cannot be read spares no other.
+func TestPruneReachesWhatIsNotOpen(t *testing.T) {
+	path := t.TempDir()
+	old := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	s := open(t, path, file.Options{})
+	pods := sink.Scope{Cluster: "c", Resource: kube.Pods}
+	for _, scope := range []sink.Scope{pods, {Cluster: "c", Resource: sinktest.Resource}} {
+		pos, _, err := s.Open(t.Context(), scope)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			pos.Sequence++
+			pos.Time, pos.Phase, pos.Revision = old, sink.Live, "7"
+			name := fmt.Sprint("n-", pos.Sequence)
+			rec := sink.Record{ID: name, Type: sink.Added, Cluster: "c", Resource: scope.Resource.Plural, Name: name, UID: name, Revision: "1"}
+			if err := s.Commit(t.Context(), []sink.Record{rec}, pos); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	s.Close()
+	bad := filepath.Join(path, "b", "-", "pods", "0")
+	if err := os.MkdirAll(bad, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(bad, "0000000000000001-0000000000000001.r7.ndjson"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, path, file.Options{})
+	for _, want := range []int64{3, 1} { // of four segments, which are removed in steps
+		if n, err := s.Prune(t.Context(), old.AddDate(0, 0, 1), 3); n != want || err == nil {
+			t.Errorf("%d segments removed, error %v, want %d, and an error of the folder that was cut", n, err, want)
+		}
+	}
+	pos, _, err := s.Open(t.Context(), pods)
+	if err != nil || pos.Sequence != 2 || pos.Generation != 2 {
+		t.Errorf("position %+v, error %v, want commit 2", pos, err)
+	}
+	names := ""
+	for row, err := range s.Rows(t.Context(), "c", kube.Pods) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		names += row.Name
+	}
+	if names != "n-1n-2" {
+		t.Errorf("the table has %q", names)
+	}
+	s.Close()
+	if n, err := s.Prune(t.Context(), time.Now(), 3); n != 0 || err == nil {
+		t.Errorf("closed: %d segments removed, error %v", n, err)
 	}
 }
 
