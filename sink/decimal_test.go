@@ -9,6 +9,18 @@ import (
 	"testing"
 )
 
+// TestWhatFollowsAValueIsDifferent: such a text is not JSON.
+func TestWhatFollowsAValueIsDifferent(t *testing.T) {
+	for _, text := range []string{`{"a":1}x`, `{"a":1}{"a":1}`, `{"a":1} ]`} {
+		if sameObject(json.RawMessage(`{"a":1}`), json.RawMessage(text)) {
+			t.Errorf("%s is equal to its beginning", text)
+		}
+	}
+	if !sameObject(json.RawMessage(`{"a":1}`), json.RawMessage(" {\"a\": 1}\n")) {
+		t.Error("white space is different")
+	}
+}
+
 func sameObject(a, b json.RawMessage) bool { return digestOf(a) == digestOf(b) }
 
 // TestSameObjectComparesNumbersByValue, however large they are and however they are written.

@@ -61,6 +61,7 @@ func Verify(ctx context.Context, o Options, from Reader, wait time.Duration) (Ve
 		return v, err
 	}
 	var newer []Difference
+	last := kube.Key{}
 	for row, err := range from.Rows(ctx, o.Scope.Cluster, o.Scope.Resource) {
 		if err != nil {
 			return v, fmt.Errorf("read the table of %s: %w", o.Scope, err)
@@ -68,11 +69,14 @@ func Verify(ctx context.Context, o Options, from Reader, wait time.Duration) (Ve
 		key := kube.Key{Namespace: row.Namespace, Name: row.Name}
 		l, ok := want[key]
 		delete(want, key)
-		if ok && (row.Quarantined != "" || l.quarantined) {
+		twice := key == last // the rows are sorted
+		if last = key; ok && (row.Quarantined != "" || l.quarantined) {
 			v.Quarantined++
 		}
 		if row.Revision.Newer(v.Revision) { // it was changed since, or a Runner did not write it
 			newer = append(newer, Difference{key, "a revision that the position of the table has not reached", row.Revision, l.revision})
+		} else if twice {
+			v.Differences = append(v.Differences, Difference{key, "twice in the table, in two shards", row.Revision, ""})
 		} else if problem := differs(row, l, ok, o.Scope.Mode); problem != "" {
 			v.Differences = append(v.Differences, Difference{key, problem, row.Revision, l.revision})
 		}

@@ -122,7 +122,7 @@ func TestVerifyCountsObjectsAndNotRows(t *testing.T) {
 		for _, d := range v.Differences {
 			got = append(got, d.Key.Name+": "+d.Problem)
 		}
-		if diff := cmp.Diff([]string{"a: not in the cluster", "b: missing in the table"}, got); diff != "" {
+		if diff := cmp.Diff([]string{"a: twice in the table, in two shards", "b: missing in the table"}, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})

@@ -58,7 +58,11 @@ func (p *program) reshard(ctx context.Context, args []string) error {
 				return err
 			}
 		}
-		fmt.Fprintf(p.stdout, "%s: has %d shards\n", s.Resource.GroupResource(), p.replicas.shards)
+		plural := "s"
+		if p.replicas.shards == 1 {
+			plural = ""
+		}
+		fmt.Fprintf(p.stdout, "%s: has %d shard%s\n", s.Resource.GroupResource(), p.replicas.shards, plural)
 	}
 	return nil
 }

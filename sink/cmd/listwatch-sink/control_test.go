@@ -140,6 +140,9 @@ func TestReshard(t *testing.T) {
 		cmd.Process.Kill()
 		cmd.Wait()
 	}
+	if code, out, errs := s.run("reshard", "configmaps", "--shards", "1"); code != exitOK || out != "configmaps: has 1 shard\n" {
+		t.Errorf("exit code %d, %q\n%s", code, out, errs)
+	}
 	if code, out, errs := s.run("reshard", "configmaps", "--shards", "3"); code != exitOK || out != "configmaps: has 3 shards\n" {
 		t.Fatalf("exit code %d, %s\n%s", code, out, errs)
 	}

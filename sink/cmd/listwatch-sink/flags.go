@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -157,7 +158,10 @@ func (p *program) check(set *pflag.FlagSet) error {
 	case p.wait < 0:
 		return usage("--wait %v is negative: 0 does not wait", p.wait)
 	}
-	return nil
+	_, mode := p.mode()
+	_, selects := where(p.selection.where)
+	_, projects := project(p.selection.project)
+	return cmp.Or(mode, selects, projects)
 }
 
 // count returns the value of a parameter of --to that counts something.

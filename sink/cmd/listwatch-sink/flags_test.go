@@ -44,14 +44,17 @@ func TestValuesWithoutSenseAreRefused(t *testing.T) {
 		{[]string{"--history", "-1s"}, "--history -1s is negative"},
 		{[]string{"--max-object", "-4"}, "--max-object -4 is negative"},
 		{[]string{"--wait", "-5s"}, "--wait -5s is negative"},
+		{[]string{"--mode", "foo"}, `--mode "foo": there are both`},
+		{[]string{"--where", "("}, "--where"},
+		{[]string{"--project", "("}, "--project"},
 		{[]string{"--to", "kafka://127.0.0.1:1?partitions=0"}, "--to: partitions=0 is not a number above 0"},
 		{[]string{"--to", "kafka://127.0.0.1:1?replicas=x"}, "--to: replicas=x is not a number above 0"},
 		{[]string{"--to", "nats://127.0.0.1:1?replicas=-1"}, "--to: replicas=-1 is not a number above 0"},
 	} {
 		errs := newConsole()
 		code := run(t.Context(), append(tt.args, "init"), func(string) string { return "" }, io.Discard, errs)
-		if code != exitUsage || !strings.Contains(errs.String(), tt.want) {
-			t.Errorf("%q: exit code %d\n%s", tt.args, code, errs)
+		if made, _ := os.ReadDir("."); code != exitUsage || !strings.Contains(errs.String(), tt.want) || len(made) != 0 {
+			t.Errorf("%q: exit code %d, %d files\n%s", tt.args, code, len(made), errs)
 		}
 	}
 }
