@@ -20,8 +20,8 @@ const (
 	maxDecoded    = 128 << 20 // weights of the requests that functions have
 )
 
-// weight estimates the memory that the values of a body take once it is decoded, several times for a
-// Mutate. A single one leaves room for small ones.
+// weight estimates the memory that the values of a body take once it is decoded, several times for
+// a Mutate. A single one leaves room for small ones.
 func weight(body []byte) int64 {
 	values := bytes.Count(body, []byte(",")) + bytes.Count(body, []byte("{")) + bytes.Count(body, []byte("["))
 	return min(int64(len(body)+64*values), maxDecoded*3/4)
