@@ -52,6 +52,7 @@ type Cluster struct {
 	crowd     map[string]int                        // pods by node
 	placed    map[string]int                        // pods by node, assigned since the last look
 	waiting   map[kube.Key]bool                     // pods without a suitable node
+	deleted   map[string]bool                       // nodes whose deletion the last look has seen
 	plans     map[string]plan                       // by the UID of the pod
 	serving   map[string]*slicing                   // by the UID of the Service
 	templates map[string]map[string]json.RawMessage // by the UID of the StatefulSet and the revision
@@ -61,6 +62,7 @@ type Cluster struct {
 	alarms    map[task]time.Time // next timer of each task
 	synced    map[task]time.Time // when each was synced last
 	seq       int
+	starting  bool      // the last look was the first: nodes that are absent went before it
 	orphaned  bool      // an owner was deleted, or may be
 	seen      string    // revision at the last look
 	looked    time.Time // time of the last look
@@ -99,7 +101,7 @@ func New(srv *apitest.Server, o Options) *Cluster {
 		jobs:         newView(kube.Jobs, func() *job { return new(job) }),
 		services:     newView(kube.Services, func() *service { return new(service) }),
 		owned:        map[string]map[kube.Key]*pod{}, sets: map[string]map[kube.Key]*replicaSet{},
-		crowd: map[string]int{}, placed: map[string]int{}, waiting: map[kube.Key]bool{}, plans: map[string]plan{}, serving: map[string]*slicing{}, templates: map[string]map[string]json.RawMessage{}, runs: map[string]*run{},
+		crowd: map[string]int{}, placed: map[string]int{}, waiting: map[kube.Key]bool{}, deleted: map[string]bool{}, plans: map[string]plan{}, serving: map[string]*slicing{}, templates: map[string]map[string]json.RawMessage{}, runs: map[string]*run{},
 		dirty: map[task]bool{}, alarms: map[task]time.Time{}, synced: map[task]time.Time{},
 	}
 }
@@ -204,6 +206,8 @@ func (c *Cluster) step(ctx context.Context) {
 // look updates the views; each change becomes a task.
 func (c *Cluster) look() {
 	clear(c.placed)
+	clear(c.deleted)
+	c.starting = c.nodes.rows == nil
 	c.nodes.refresh(c.srv, c.sawNode)
 	c.deployments.refresh(c.srv, func(old, d *deployment) { c.saw(kube.Deployments, old.base(), d.base()) })
 	c.replicaSets.refresh(c.srv, c.sawSet)

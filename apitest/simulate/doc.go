@@ -15,6 +15,9 @@
 // before nor after a write of the same time by chance. A client that answers an event at once
 // does write while the loop works: there, chance decides unless it waits for a moment.
 //
+// A pod whose node is gone is stopped, also if the node went before Run. Nothing runs a pod that
+// is bound later to a node that does not exist; it is stopped 40 seconds after that.
+//
 // It is not a control plane: there are no limited resources, no affinity, taints,
 // probes, volumes, quotas, CronJobs, ReplicationControllers, ControllerRevisions, or indexes,
 // podFailurePolicy and successPolicy of Jobs. Nothing adopts or releases pods or ReplicaSets,

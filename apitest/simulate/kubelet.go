@@ -57,7 +57,7 @@ func (c *Cluster) advance(t timer) {
 	if !ok || p.Metadata.UID != t.uid || !planned || !due.at.Equal(t.at) {
 		return // another event came first
 	}
-	if what, _, _ := p.next(); what != due.what {
+	if what, _, _ := c.next(p); what != due.what {
 		delete(c.plans, t.uid)
 		c.plan(p)
 		return
@@ -84,6 +84,8 @@ func (c *Cluster) proceed(p *pod, what string) bool {
 	switch what {
 	case toVanish:
 		return c.remove(kube.Pods, &p.object)
+	case toCollect:
+		return c.collect(p)
 	case toSchedule:
 		name := c.choose(p)
 		if name == "" {
@@ -153,19 +155,21 @@ func (c *Cluster) proceed(p *pod, what string) bool {
 	return true
 }
 
-// stop begins the deletion of p.
-func (c *Cluster) stop(p *pod) {
+// stop begins the deletion of p. It reports false if somebody else has changed p meanwhile.
+func (c *Cluster) stop(p *pod) bool {
 	if p.leaving() {
-		return
+		return true
 	}
 	whole := fieldsOf(p.body)
 	meta := fieldsOf(whole["metadata"])
 	meta.set("deletionTimestamp", stamp(c.now))
 	meta.set("deletionGracePeriodSeconds", json.Number("30"))
 	whole.set("metadata", meta)
-	if c.put(kube.Pods, &p.object, whole) {
-		c.record(kube.Pods, &p.object, "kubelet", "Killing", "Stopping container %s", p.first())
+	if !c.put(kube.Pods, &p.object, whole) {
+		return false
 	}
+	c.record(kube.Pods, &p.object, "kubelet", "Killing", "Stopping container %s", p.first())
+	return true
 }
 
 // first returns the name of the first container.

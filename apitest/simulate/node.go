@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/listwatch/listwatch/kube"
 )
@@ -64,12 +65,20 @@ func (c *Cluster) sawNode(old, n *node) {
 		c.mark(task{kube.DaemonSets.Plural, d.key})
 	}
 	if n == nil {
+		c.deleted[old.Metadata.Name] = true
 		for _, r := range c.pods.rows { // those pods have no machine any more
 			if r.obj != nil && r.obj.Spec.NodeName == old.Metadata.Name {
 				c.stop(r.obj)
 			}
 		}
 		return
+	}
+	if old == nil {
+		for _, r := range c.pods.rows { // those pods have a machine now
+			if r.obj != nil && r.obj.Spec.NodeName == n.Metadata.Name {
+				c.plan(r.obj)
+			}
+		}
 	}
 	if len(n.Status.Conditions) == 0 {
 		c.boot(n)
@@ -80,6 +89,25 @@ func (c *Cluster) sawNode(old, n *node) {
 			c.plan(p)
 		}
 	}
+}
+
+// quarantine is how long a pod may have a node that was never there, as for a real garbage
+// collector of pods: the node may be late.
+const quarantine = 40 * time.Second
+
+// lost reports whether p has a node that does not exist.
+func (c *Cluster) lost(p *pod) bool {
+	if p.Spec.NodeName == "" {
+		return false
+	}
+	_, ok := c.nodes.get(kube.Key{Name: p.Spec.NodeName})
+	return !ok
+}
+
+// collect stops a pod that is lost, unless its node has come since the last look. It reports
+// false if it has to be tried again.
+func (c *Cluster) collect(p *pod) bool {
+	return c.srv.Get(kube.Nodes, kube.Key{Name: p.Spec.NodeName}) == nil && c.stop(p)
 }
 
 func (c *Cluster) boot(n *node) {

@@ -94,16 +94,21 @@ const (
 	toReady    = "ready"    // its containers are ready
 	toFinish   = "finish"   // its containers have ended, in a Job
 	toVanish   = "vanish"   // it was stopped
+	toCollect  = "collect"  // its node does not exist
 )
 
 // next returns the next step of p, and its delay.
-func (p *pod) next() (what string, least, most time.Duration) {
+func (c *Cluster) next(p *pod) (what string, least, most time.Duration) {
 	const ms = time.Millisecond
 	switch {
 	case p.leaving() && len(p.Metadata.Finalizers) > 0:
 		return "", 0, 0 // finalizers keep it
 	case p.leaving():
 		return toVanish, 200 * ms, 1500 * ms
+	case c.lost(p) && (c.starting || c.deleted[p.Spec.NodeName]):
+		return toCollect, 0, 0
+	case c.lost(p):
+		return toCollect, quarantine, quarantine
 	case p.over(), len(p.Spec.SchedulingGates) > 0:
 		return "", 0, 0
 	case p.Spec.NodeName == "":
@@ -128,7 +133,7 @@ type plan struct {
 
 // plan sets a timer for the next step of p, unless it is set already.
 func (c *Cluster) plan(p *pod) {
-	what, least, most := p.next()
+	what, least, most := c.next(p)
 	uid := p.Metadata.UID
 	if c.plans[uid].what == what {
 		return
