@@ -21,7 +21,9 @@ type Options struct {
 	// clients create become ready too.
 	Nodes int
 
-	// Seed of delays, choices and names; 0 is a valid seed.
+	// Seed of delays, choices and names; 0 is a valid seed. In virtual time the same seed makes
+	// the same cluster; in real time, jitter changes the order of some steps, so that a few names
+	// and UIDs differ.
 	Seed uint64
 
 	// Speed is a factor for the speed at which pods start and stop; 0 = 1, with which a

@@ -61,7 +61,7 @@ func (o *serverFlags) register(f *pflag.FlagSet) {
 	f.BoolVar(&o.tls, "tls", false, "serve https, with its own CA, which the kubeconfig contains")
 	f.StringVar(&o.token, "token", "", "require this bearer token (default none)")
 	f.StringVar(&o.kubeconfig, "kubeconfig-out", "", "write a kubeconfig for this server to this file")
-	f.Uint64Var(&o.seed, "seed", 0, "use this seed for names, UIDs, delays and random faults")
+	f.Uint64Var(&o.seed, "seed", 0, "use this seed for names, UIDs, delays and random faults; on a busy machine, timing changes some of them")
 }
 
 // check refuses flags that make no sense.
