@@ -216,7 +216,7 @@ func (c *Cluster) look() {
 	c.statefulSets.refresh(c.srv, c.sawStatefulSet)
 	c.daemonSets.refresh(c.srv, func(old, d *daemonSet) { c.saw(kube.DaemonSets, old.base(), d.base()) })
 	c.jobs.refresh(c.srv, c.sawJob)
-	c.services.refresh(c.srv, func(old, s *service) { c.saw(kube.Services, old.base(), s.base()) })
+	c.services.refresh(c.srv, c.sawService)
 	c.pods.refresh(c.srv, c.sawPod)
 }
 

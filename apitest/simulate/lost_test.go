@@ -2,6 +2,7 @@ package simulate_test
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -42,6 +43,39 @@ func TestPodsOfANodeThatWentBeforeTheStartAreReplaced(t *testing.T) {
 		maps.DeleteFunc(sums, func(_, node string) bool { return node == "node-3" })
 		equal(t, "completed pods", w.ended(), sums)
 		equal(t, "pods that the Job has counted", w.status(kube.Jobs, "sum")["succeeded"], 3.0)
+	})
+}
+
+// TestAddressesAreUniqueAfterARestart of the simulation, which has those of its predecessor.
+func TestAddressesAreUniqueAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{T: t, srv: apitest.NewWith(t, apitest.Options{InMemory: true, CollectGarbage: true})}
+		service := func(name string) {
+			w.srv.Put(kube.Services, `{"metadata":{"name":"`+name+`","namespace":"default"},"spec":{"ports":[{"port":80}]}}`)
+		}
+		service("one")
+		w.srv.Put(kube.Deployments, workload("web", "web:1", `,"replicas":4`))
+		w.live(simulate.Options{Nodes: 2}, 20*time.Second)
+		service("two")
+		w.srv.Put(kube.Deployments, workload("api", "api:1", `,"replicas":4`))
+		w.live(simulate.Options{Nodes: 2, Seed: 1}, 20*time.Second)
+		of := map[string]int{}
+		for _, r := range []kube.Resource{kube.Pods, kube.Services} {
+			objects, _ := w.srv.List(r)
+			for _, b := range objects {
+				var o struct {
+					Spec   struct{ ClusterIP string }
+					Status struct{ PodIP string }
+				}
+				if err := json.Unmarshal(b, &o); err != nil {
+					t.Fatal(err)
+				}
+				of[o.Spec.ClusterIP+o.Status.PodIP]++
+			}
+		}
+		if len(of) != 10 {
+			t.Errorf("objects by address: %v, want 8 pods and 2 services", of)
+		}
 	})
 }
 

@@ -154,6 +154,7 @@ func (c *Cluster) sawPod(old, p *pod) {
 		c.unindex(old, p == nil)
 	}
 	if p != nil {
+		c.taken(p.Status.PodIP)
 		if uid := p.Metadata.controller().UID; uid != "" {
 			if c.owned[uid] == nil {
 				c.owned[uid] = map[kube.Key]*pod{}

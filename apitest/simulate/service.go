@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/listwatch/listwatch/kube"
@@ -69,6 +68,12 @@ func (c *Cluster) markServices(p *pod) {
 	}
 }
 
+func (c *Cluster) sawService(old, s *service) {
+	if c.saw(kube.Services, old.base(), s.base()); s != nil {
+		c.taken(s.Spec.ClusterIP)
+	}
+}
+
 // syncService sets the addresses and the endpoints of a service.
 func (c *Cluster) syncService(ctx context.Context, key kube.Key) {
 	s, ok := c.services.get(key)
@@ -83,7 +88,7 @@ func (c *Cluster) syncService(ctx context.Context, key kube.Key) {
 	}
 	if s.Spec.ClusterIP == "" {
 		c.address++
-		ip := "10.96" + strings.TrimPrefix(podIP(c.address), "10.64")
+		ip := clusterIP(c.address)
 		c.patch(ctx, kube.Services, &s.object, map[string]any{"spec": map[string]any{
 			"clusterIP": ip, "clusterIPs": []string{ip}, "type": cmp.Or(s.Spec.Type, "ClusterIP")}})
 	}

@@ -8,6 +8,7 @@ import (
 	"hash/fnv"
 	"io"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"time"
 
@@ -191,5 +192,23 @@ func spell(n uint64, length int) string {
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// podIP returns the n-th address of pods.
-func podIP(n int) string { return fmt.Sprintf("10.%d.%d.%d", 64+n>>16&0x3f, n>>8&0xff, n&0xff) }
+// podIP returns the n-th address of pods, and clusterIP that of services.
+func podIP(n int) string     { return fmt.Sprintf("10.%d.%d.%d", 64+n>>16&0x3f, n>>8&0xff, n&0xff) }
+func clusterIP(n int) string { return fmt.Sprintf("10.96.%d.%d", n>>8&0xff, n&0xff) }
+
+// taken notes an address of a pod or a service, so that the next ones differ: it may be of an
+// earlier simulation.
+func (c *Cluster) taken(ip string) {
+	a, err := netip.ParseAddr(ip)
+	if err != nil || !a.Is4() {
+		return
+	}
+	b := a.As4()
+	n := int(b[2])<<8 | int(b[3])
+	switch {
+	case b[0] == 10 && 64 <= b[1] && b[1] < 96:
+		c.address = max(c.address, int(b[1]-64)<<16|n)
+	case b[0] == 10 && b[1] == 96:
+		c.address = max(c.address, n)
+	}
+}
