@@ -164,16 +164,16 @@ func (s *session) complete(ctx context.Context, rev kube.Revision) error {
 			return err
 		}
 	}
-	if from := s.next.Revision; from != "" || s.next.Cause != "" {
-		gap := s.blank()
-		gap.Type, gap.ID, gap.Synthetic = Gap, gapID(s.o.Scope, gap.Epoch, from, rev), true
-		gap.From, gap.To, gap.Reason = from, rev, s.next.Cause
-		s.o.Logger.Warn("sink: gap in the history", "scope", s.o.Scope.String(), "from", from, "to", rev, "reason", gap.Reason)
+	gap := s.blank()
+	gap.Type, gap.ID, gap.Synthetic = Gap, gapID(s.o.Scope, gap.Epoch, s.next.Revision, rev), true
+	gap.From, gap.To, gap.Reason = s.next.Revision, rev, s.next.Cause
+	s.next.Revision, s.next.Phase, s.next.Cause = rev, Live, "" // in the commit of the GAP: else another list would repeat it
+	s.load, s.unpaged = nil, false
+	if gap.From != "" || gap.Reason != "" {
+		s.o.Logger.Warn("sink: gap in the history", "scope", s.o.Scope.String(), "from", gap.From, "to", rev, "reason", gap.Reason)
 		if err := s.add(ctx, gap); err != nil {
 			return err
 		}
 	}
-	s.next.Revision, s.next.Phase, s.next.Cause = rev, Live, ""
-	s.load, s.unpaged = nil, false
 	return s.flush(ctx)
 }

@@ -295,6 +295,28 @@ func TestRunnerListsAfterAnEventOfNobody(t *testing.T) {
 	})
 }
 
+// TestGapIsInTheCommitThatEndsTheList, also if it fills the batch: after a stop between the two
+// another list would repeat it.
+func TestGapIsInTheCommitThatEndsTheList(t *testing.T) {
+	perform(t, func(t *testing.T, p *play) {
+		p.change("1")
+		p.start(nil)
+		p.stop()
+		<-p.ended
+		p.change("2")
+		p.Expire()
+		p.start(func(o *sink.Options) { o.BatchRecords = 1 })
+		p.pass(time.Minute)
+		p.equal()
+		p.gaps(sink.CauseExpired)
+		for _, c := range p.commits {
+			if c.Gaps > 0 && c.Position.Phase != sink.Live {
+				t.Errorf("a commit with a GAP at %+v", c.Position)
+			}
+		}
+	})
+}
+
 // TestRunnerListsAgainAfterAnInconsistentList: the second page is of a later snapshot, and
 // an object of it was changed and deleted in between. The watch from the first snapshot
 // brings both again.

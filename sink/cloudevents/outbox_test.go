@@ -125,7 +125,12 @@ func same(t *testing.T, r *receiver, companion sink.Reader) {
 			t.Fatal(err)
 		}
 		if n >= len(got) || got[n].ID != rec.ID {
-			t.Fatalf("record %d of the history is %s %s, and not that of the receiver, which has %d", n, rec.Type, rec.Name, len(got))
+			var received []string
+			for _, g := range got[max(0, n-2):min(n+3, len(got))] {
+				received = append(received, fmt.Sprintf("%s %s %s epoch %d %s-%s %s (%s)", g.Type, g.Name, g.Revision, g.Epoch, g.From, g.To, g.ID, g.Reason))
+			}
+			t.Fatalf("record %d of the history is %s %s %s epoch %d %s-%s %s (%s), and not that of the receiver, which has %d, there %q",
+				n, rec.Type, rec.Name, rec.Revision, rec.Epoch, rec.From, rec.To, rec.ID, rec.Reason, len(got), received)
 		}
 		n++
 	}
@@ -185,8 +190,8 @@ func (f *flaky) Address(ctx context.Context, p sink.Position, receiver string) (
 	return next, err
 }
 
-func (f *flaky) Unsent(ctx context.Context, s sink.Scope, bytes int) (records []sink.Record, numbers []int64, err error) {
-	err = f.do(func() error { records, numbers, err = f.Companion.Unsent(ctx, s, min(bytes, 4000)); return err })
+func (f *flaky) Unsent(ctx context.Context, p sink.Position, bytes int) (records []sink.Record, numbers []int64, err error) {
+	err = f.do(func() error { records, numbers, err = f.Companion.Unsent(ctx, p, min(bytes, 4000)); return err })
 	return records, numbers, err
 }
 
@@ -255,7 +260,7 @@ func TestCompanionSendsInPieces(t *testing.T) {
 			var got []string
 			pieces := 0
 			for {
-				records, numbers, err := s.Unsent(t.Context(), scope, 300_000)
+				records, numbers, err := s.Unsent(t.Context(), p, 300_000)
 				if err != nil || len(records) != len(numbers) {
 					t.Fatalf("%d records, %d numbers, error %v", len(records), len(numbers), err)
 				}
@@ -287,14 +292,18 @@ func TestCompanionSendsInPieces(t *testing.T) {
 			if err := s.Sent(t.Context(), p, "http://b/", 1<<40); err == nil || errors.Is(err, sink.ErrFenced) {
 				t.Errorf("another receiver: error %v", err)
 			}
-			if _, _, err := s.Open(t.Context(), other); err != nil {
+			now, _, err := s.Open(t.Context(), other)
+			if err != nil {
 				t.Fatal(err)
 			}
-			_, err := s.Address(t.Context(), former, "http://b/")
+			if _, _, err := s.Unsent(t.Context(), former, 1<<20); !errors.Is(err, sink.ErrFenced) {
+				t.Errorf("who is replaced reads on: %v", err)
+			}
+			_, err = s.Address(t.Context(), former, "http://b/")
 			if sentErr := s.Sent(t.Context(), former, "http://a/", 1<<40); !errors.Is(err, sink.ErrFenced) || !errors.Is(sentErr, sink.ErrFenced) {
 				t.Errorf("who is replaced: errors %v and %v, want ErrFenced", err, sentErr)
 			}
-			if records, _, err := s.Unsent(t.Context(), other, 1<<20); len(records) != 5 || err != nil {
+			if records, _, err := s.Unsent(t.Context(), now, 1<<20); len(records) != 5 || err != nil {
 				t.Errorf("%d records of the other shard, error %v, want 5", len(records), err)
 			}
 		})

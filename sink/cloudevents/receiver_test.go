@@ -2,7 +2,9 @@ package cloudevents_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"testing"
@@ -217,7 +219,7 @@ func TestReshardOfACompanion(t *testing.T) {
 				}
 				return next
 			}
-			_, numbers, err := s.Unsent(t.Context(), scope, 1<<20)
+			_, numbers, err := s.Unsent(t.Context(), p, 1<<20)
 			if err != nil || len(numbers) != 3 {
 				t.Fatalf("%d records, error %v", len(numbers), err)
 			}
@@ -227,7 +229,7 @@ func TestReshardOfACompanion(t *testing.T) {
 			if p = reshard(2); p.Epoch != 1 || p.Phase != sink.Live {
 				t.Errorf("position %+v, want it as it was", p)
 			}
-			if records, _, err := s.Unsent(t.Context(), scope, 1<<20); err != nil || len(records) != 0 {
+			if records, _, err := s.Unsent(t.Context(), p, 1<<20); err != nil || len(records) != 0 {
 				t.Errorf("%d records are not sent, error %v", len(records), err)
 			}
 			p.Sequence++
@@ -238,6 +240,45 @@ func TestReshardOfACompanion(t *testing.T) {
 			}
 			if p = reshard(1); p.Epoch < 2 || p.Phase != sink.Loading {
 				t.Errorf("position %+v, want that of another receiver", p)
+			}
+		})
+	}
+}
+
+// TestReplacedProcessPostsNoMore: a server that refuses does not keep it from seeing that another
+// process has opened the scope.
+func TestReplacedProcessPostsNoMore(t *testing.T) {
+	posted := make(chan bool, 1)
+	down := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		select {
+		case posted <- true:
+		default:
+		}
+	}))
+	t.Cleanup(down.Close)
+	for name, companion := range companions(t) {
+		t.Run(name, func(t *testing.T) {
+			db, scope := companion(t), sink.Scope{Cluster: "c", Resource: sinktest.Resource}
+			s := openWith(t, down.URL, db)
+			p, _, err := s.Open(t.Context(), scope)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Sequence++
+			p.Time = time.Now()
+			done := make(chan error, 1)
+			go func() {
+				rec := sink.Record{ID: "a", Type: sink.Added, Cluster: "c", Resource: "configmaps", Name: "a", UID: "a", Revision: "1", Epoch: 1, Phase: sink.Live, Time: p.Time}
+				done <- s.Commit(t.Context(), []sink.Record{rec}, p)
+			}()
+			<-posted
+			_, up := steadyReceiver(t)
+			if _, _, err := openWith(t, up.URL, db).Open(t.Context(), scope); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-done; !errors.Is(err, sink.ErrFenced) {
+				t.Errorf("error %v, want ErrFenced", err)
 			}
 		})
 	}

@@ -43,14 +43,14 @@ type Companion interface {
 	// Open has returned. If it was another or none, the mark moves to the end of the history,
 	// and the stored position changes so that the Runner writes each object again, as by
 	// sink.Backfill, unless nothing was committed. Address returns the stored position. The
-	// error is sink.ErrFenced if it has another generation than p, here and in Sent. A
-	// companion that loses records which were not sent forgets the receiver.
+	// error is sink.ErrFenced if it has another generation than p, here, in Unsent and in Sent.
+	// A companion that loses records which were not sent forgets the receiver.
 	Address(ctx context.Context, p sink.Position, receiver string) (sink.Position, error)
 
-	// Unsent returns the first records of the history of a scope after the mark, in their
+	// Unsent returns the first records of the history of p.Scope after the mark, in their
 	// order, and the number of each; none if there are none. It returns as many as have about
 	// that number of bytes, at least one.
-	Unsent(ctx context.Context, s sink.Scope, bytes int) (records []sink.Record, numbers []int64, err error)
+	Unsent(ctx context.Context, p sink.Position, bytes int) (records []sink.Record, numbers []int64, err error)
 
 	// Sent moves the mark of p.Scope to a number. The mark does not move, with an error, if
 	// the scope has another receiver, or the number is lower.
@@ -135,7 +135,7 @@ const maxUnsent = 8 << 20
 // send posts the records of a scope that were committed and not posted.
 func (s *Sink) send(ctx context.Context, p sink.Position) error {
 	for {
-		records, numbers, err := s.companion.Unsent(ctx, p.Scope, maxUnsent)
+		records, numbers, err := s.companion.Unsent(ctx, p, maxUnsent)
 		if err != nil {
 			return fmt.Errorf("read what was not sent of %s: %w", p.Scope, err)
 		}
@@ -165,7 +165,7 @@ func (s *Sink) send(ctx context.Context, p sink.Position) error {
 
 // batch posts events, of which the last has this number, and moves the mark.
 func (s *Sink) batch(ctx context.Context, p sink.Position, events [][]byte, number int64) error {
-	if err := s.post(ctx, events); err != nil {
+	if err := s.post(ctx, p, events); err != nil {
 		return err
 	}
 	if err := s.companion.Sent(ctx, p, s.receiver, number); err != nil {
@@ -208,8 +208,9 @@ func (e *statusError) temporary() bool {
 	return e.code == http.StatusTooManyRequests || e.code == http.StatusRequestTimeout || e.code >= 500
 }
 
-// post sends events until the server has acknowledged them.
-func (s *Sink) post(ctx context.Context, events [][]byte) error {
+// post sends events until the server has acknowledged them, or another process has opened the
+// scope.
+func (s *Sink) post(ctx context.Context, p sink.Position, events [][]byte) error {
 	for failures := 0; ; failures++ {
 		err := s.once(ctx, events)
 		var status *statusError
@@ -217,7 +218,7 @@ func (s *Sink) post(ctx context.Context, events [][]byte) error {
 		case err == nil:
 			return nil
 		case errors.As(err, &status) && status.code == http.StatusRequestEntityTooLarge:
-			return s.divide(ctx, events, err)
+			return s.divide(ctx, p, events, err)
 		case errors.As(err, &status) && !status.temporary():
 			return fmt.Errorf("post %d events to %s: %w", len(events), s.host, err)
 		}
@@ -229,16 +230,19 @@ func (s *Sink) post(ctx context.Context, events [][]byte) error {
 		if ended := wait.For(ctx, pause); ended != nil {
 			return fmt.Errorf("post %d events to %s: %w, and %w", len(events), s.host, err, ended)
 		}
+		if _, _, fenced := s.companion.Unsent(ctx, p, 1); errors.Is(fenced, sink.ErrFenced) {
+			return fmt.Errorf("post %d events to %s: %w, and %w", len(events), s.host, err, fenced)
+		}
 	}
 }
 
 // divide posts the halves of what is too large, and one event without its data.
-func (s *Sink) divide(ctx context.Context, events [][]byte, tooLarge error) error {
+func (s *Sink) divide(ctx context.Context, p sink.Position, events [][]byte, tooLarge error) error {
 	if n := len(events); n > 1 {
-		if err := s.post(ctx, events[:n/2]); err != nil {
+		if err := s.post(ctx, p, events[:n/2]); err != nil {
 			return err
 		}
-		return s.post(ctx, events[n/2:])
+		return s.post(ctx, p, events[n/2:])
 	}
 	var e Event
 	if err := json.Unmarshal(events[0], &e); err != nil {
@@ -252,7 +256,7 @@ func (s *Sink) divide(ctx context.Context, events [][]byte, tooLarge error) erro
 	if err != nil {
 		return err
 	}
-	return s.post(ctx, [][]byte{b})
+	return s.post(ctx, p, [][]byte{b})
 }
 
 // once sends one request.

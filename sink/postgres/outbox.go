@@ -56,10 +56,13 @@ func (s *Sink) Address(ctx context.Context, p sink.Position, receiver string) (s
 }
 
 // Unsent returns the records that follow the mark; see cloudevents.Companion.
-func (s *Sink) Unsent(ctx context.Context, scope sink.Scope, bytes int) (records []sink.Record, seqs []int64, err error) {
+func (s *Sink) Unsent(ctx context.Context, p sink.Position, bytes int) (records []sink.Record, seqs []int64, err error) {
+	if _, err := s.mark(ctx, s.pool, p, ""); err != nil {
+		return nil, nil, s.conceal(err)
+	}
 	var seq int64
 	numbered := func(row pgx.Row) (sink.Record, error) { return scanRecord(prefixed{row, &seq}) }
-	for r, err := range query(ctx, s, s.pool, numbered, unsent, append(of(scope), bytes, wire.MostUnsent)...) {
+	for r, err := range query(ctx, s, s.pool, numbered, unsent, append(of(p.Scope), bytes, wire.MostUnsent)...) {
 		if err != nil {
 			return nil, nil, err
 		}

@@ -54,7 +54,7 @@ func checkMark(t *testing.T, s *postgres.Sink) {
 	if err != nil || len(positions) != 1 {
 		t.Fatalf("%d positions, error %v", len(positions), err)
 	}
-	records, _, err := s.Unsent(t.Context(), positions[0].Scope, 1<<20)
+	records, _, err := s.Unsent(t.Context(), positions[0], 1<<20)
 	if err != nil || len(records) != 6 {
 		t.Errorf("%d records were not sent, error %v, want 6", len(records), err)
 	}

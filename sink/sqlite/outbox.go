@@ -43,11 +43,14 @@ func (s *Sink) Address(ctx context.Context, p sink.Position, receiver string) (s
 }
 
 // Unsent returns the records that follow the mark; see cloudevents.Companion.
-func (s *Sink) Unsent(ctx context.Context, scope sink.Scope, bytes int) (records []sink.Record, seqs []int64, err error) {
+func (s *Sink) Unsent(ctx context.Context, p sink.Position, bytes int) (records []sink.Record, seqs []int64, err error) {
+	if _, err := mark(ctx, s.read, p); err != nil {
+		return nil, nil, err
+	}
 	var seq int64
 	numbered := func(row scanner) (sink.Record, error) { return scanRecord(prefixed{row, &seq}) }
 	next := query(ctx, s.read, numbered, `SELECT seq, `+recordColumns+` FROM history WHERE `+ofScope+`
-		AND seq > (SELECT sent FROM positions WHERE `+ofScope+`) ORDER BY seq LIMIT ?`, append(append(of(scope), of(scope)...), wire.MostUnsent)...)
+		AND seq > (SELECT sent FROM positions WHERE `+ofScope+`) ORDER BY seq LIMIT ?`, append(append(of(p.Scope), of(p.Scope)...), wire.MostUnsent)...)
 	for r, err := range next {
 		if err != nil {
 			return nil, nil, err

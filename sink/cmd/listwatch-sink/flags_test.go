@@ -47,6 +47,7 @@ func TestValuesWithoutSenseAreRefused(t *testing.T) {
 		{[]string{"--mode", "foo"}, `--mode "foo": there are both`},
 		{[]string{"--where", "("}, "--where"},
 		{[]string{"--project", "("}, "--project"},
+		{[]string{"--to", "https:///events"}, "--to is the URL of a server without the server's name: want https://events.example.com/"},
 		{[]string{"--to", "kafka://127.0.0.1:1?partitions=0"}, "--to: partitions=0 is not a number above 0"},
 		{[]string{"--to", "kafka://127.0.0.1:1?replicas=x"}, "--to: replicas=x is not a number above 0"},
 		{[]string{"--to", "nats://127.0.0.1:1?replicas=-1"}, "--to: replicas=-1 is not a number above 0"},

@@ -37,6 +37,9 @@ func (s *httpSink) Close() error { return s.companion.Close() }
 // openHTTP opens the sink at a URL, and its companion. The header Authorization comes from
 // LISTWATCH_SINK_AUTHORIZATION.
 func (p *program) openHTTP(ctx context.Context, u *url.URL, exists bool) (database, error) {
+	if u.Host == "" {
+		return nil, usage("--to is the URL of a server without the server's name: want https://events.example.com/")
+	}
 	text, given := p.companion, "--companion"
 	if text == "" {
 		text, given = p.env("LISTWATCH_SINK_COMPANION"), "LISTWATCH_SINK_COMPANION"
