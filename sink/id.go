@@ -18,9 +18,16 @@ func RecordID(cluster string, epoch int64, uid string, rev kube.Revision) string
 }
 
 // DeletionID returns the id of the deletion of an object. It does not depend on a revision,
-// because a deletion that a list showed has none.
+// because a deletion that a list showed has none. With selectors the id depends on the revision of
+// the event or list, too: an object that left the selection and does not exist any more may have
+// been back in between.
 func DeletionID(cluster string, epoch int64, uid string) string {
 	return identify(cluster, epoch, "deleted", uid)
+}
+
+// selectedDeletionID is that of an object of a selection.
+func selectedDeletionID(cluster string, epoch int64, uid string, rev kube.Revision) string {
+	return identify(cluster, epoch, "deleted", uid, string(rev))
 }
 
 // leftID is the id of a departure from the selection, at the revision of the event, or of

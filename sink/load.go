@@ -151,7 +151,10 @@ func (s *session) complete(ctx context.Context, rev kube.Revision) error {
 			continue
 		}
 		rec, exists := s.vanished(k, h), h.left
-		if !exists && (!s.col.Labels.Empty() || !s.col.Fields.Empty() || h.epoch != s.next.Epoch) {
+		if s.selects() {
+			rec.ID = selectedDeletionID(rec.Cluster, rec.Epoch, rec.UID, rev)
+		}
+		if !exists && (s.selects() || h.epoch != s.next.Epoch) {
 			var err error
 			if exists, err = s.get(ctx, k, h.uid); err != nil {
 				return err

@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -313,6 +315,51 @@ func TestGapIsInTheCommitThatEndsTheList(t *testing.T) {
 			if c.Gaps > 0 && c.Position.Phase != sink.Live {
 				t.Errorf("a commit with a GAP at %+v", c.Position)
 			}
+		}
+	})
+}
+
+// gate holds up commits.
+type gate struct {
+	sink.Sink
+	open atomic.Pointer[chan struct{}]
+}
+
+func (g *gate) Commit(ctx context.Context, records []sink.Record, p sink.Position) error {
+	if open := g.open.Load(); open != nil {
+		<-*open
+	}
+	return g.Sink.Commit(ctx, records, p)
+}
+
+// TestDeletionsFromASelectionDiffer: an object leaves the selection, comes back and is deleted,
+// before the Runner can ask what happened. No record replaces the last one.
+func TestDeletionsFromASelectionDiffer(t *testing.T) {
+	perform(t, func(t *testing.T, p *play) {
+		p.Put("x", "web", "1")
+		g := &gate{Sink: p.db}
+		p.start(func(o *sink.Options) { o.Scope.Labels, o.Sink = "app=web", g })
+		closed := make(chan struct{})
+		g.open.Store(&closed)
+		p.Put("y", "web", "1")
+		p.pass(time.Second)
+		p.Put("x", "db", "2")
+		p.Put("x", "web", "3")
+		p.Delete("x")
+		close(closed)
+		p.pass(time.Minute)
+		var types []sink.Type
+		ids := map[string]bool{}
+		for r, err := range p.db.Records(t.Context(), "c", sinktest.Resource) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Name == "x" {
+				types, ids[r.ID] = append(types, r.Type), true
+			}
+		}
+		if want := []sink.Type{sink.Added, sink.Deleted, sink.Added, sink.Deleted}; !slices.Equal(types, want) || len(ids) != len(types) {
+			t.Errorf("records %v, %d ids, want %v", types, len(ids), want)
 		}
 	})
 }

@@ -279,16 +279,19 @@ func (s *session) changed(ctx context.Context, ev event) error {
 	return s.add(ctx, rec)
 }
 
+// selects reports whether the server selects objects: what it does not send may exist.
+func (s *session) selects() bool { return !s.col.Labels.Empty() || !s.col.Fields.Empty() }
+
 // deleted records a DELETED event. The server also sends one for an object that has left the
 // selection.
 func (s *session) deleted(ctx context.Context, rec Record) error {
 	rec.ID = DeletionID(rec.Cluster, rec.Epoch, rec.UID)
-	if !s.col.Labels.Empty() || !s.col.Fields.Empty() {
+	if s.selects() {
 		exists, err := s.get(ctx, rec.Key(), rec.UID)
 		if err != nil {
 			return err
 		}
-		if exists {
+		if rec.ID = selectedDeletionID(rec.Cluster, rec.Epoch, rec.UID, rec.Revision); exists {
 			rec.Type, rec.ID = Left, leftID(rec.Cluster, rec.Epoch, rec.UID, rec.Revision)
 		}
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/listwatch/listwatch/sink"
 )
 
-// Event is a record as a CloudEvent. What CloudEvents has no attribute for is in extension
+// Event is a record as a CloudEvent. A GAP is about the objects of its shard: those whose UIDs have
+// sink.ShardOf(uid, shards) == shard. What CloudEvents has no attribute for is in extension
 // attributes; Labels is JSON in a string, because they cannot be objects.
 type Event struct {
 	SpecVersion     string          `json:"specversion"`
@@ -27,6 +28,7 @@ type Event struct {
 	APIVersion string        `json:"apiversion,omitempty"`
 	Kind       string        `json:"kind,omitempty"`
 	Shard      int           `json:"shard,omitempty"`
+	Shards     int           `json:"shards,omitempty"` // GAP: of how many, 0 = 1; Record does not have it
 	Namespace  string        `json:"namespace,omitempty"`
 	Name       string        `json:"name,omitempty"`
 	UID        string        `json:"uid,omitempty"`

@@ -145,7 +145,7 @@ func (s *Sink) send(ctx context.Context, p sink.Position) error {
 		var pending [][]byte
 		size := 0
 		for i := range records {
-			b, err := encode(records[i])
+			b, err := encode(records[i], p.Scope.Shards)
 			if err != nil {
 				return err
 			}
@@ -177,13 +177,18 @@ func (s *Sink) batch(ctx context.Context, p sink.Position, events [][]byte, numb
 // maxEvent limits the bytes of an event.
 const maxEvent = 64 << 20
 
-// encode returns a record as an event; what has no JSON form is quarantined.
-func encode(r sink.Record) ([]byte, error) {
+// encode returns a record of one of so many shards as an event; what has no JSON form is
+// quarantined.
+func encode(r sink.Record, shards int) ([]byte, error) {
 	r, _, err := wire.EncodeRecord(r, maxEvent)
 	if err != nil {
 		return nil, err
 	}
-	return marshal(FromRecord(r))
+	e := FromRecord(r)
+	if r.Type == sink.Gap && shards > 1 {
+		e.Shards = shards
+	}
+	return marshal(e)
 }
 
 func marshal(e Event) ([]byte, error) {
