@@ -48,6 +48,8 @@ type Cluster struct {
 	daemonSets   *view[*daemonSet]
 	jobs         *view[*job]
 	services     *view[*service]
+	slices       *view[*endpointSlice]
+	endpoints    *view[*object]
 
 	owned     map[string]map[kube.Key]*pod          // by the UID of the controller
 	sets      map[string]map[kube.Key]*replicaSet   // by the UID of the Deployment
@@ -102,6 +104,8 @@ func New(srv *apitest.Server, o Options) *Cluster {
 		daemonSets:   newView(kube.DaemonSets, func() *daemonSet { return new(daemonSet) }),
 		jobs:         newView(kube.Jobs, func() *job { return new(job) }),
 		services:     newView(kube.Services, func() *service { return new(service) }),
+		slices:       newView(kube.EndpointSlices, func() *endpointSlice { return new(endpointSlice) }),
+		endpoints:    newView(kube.Endpoints, func() *object { return new(object) }),
 		owned:        map[string]map[kube.Key]*pod{}, sets: map[string]map[kube.Key]*replicaSet{},
 		crowd: map[string]int{}, placed: map[string]int{}, waiting: map[kube.Key]bool{}, deleted: map[string]bool{}, plans: map[string]plan{}, serving: map[string]*slicing{}, templates: map[string]map[string]json.RawMessage{}, runs: map[string]*run{},
 		dirty: map[task]bool{}, alarms: map[task]time.Time{}, synced: map[task]time.Time{},
@@ -217,6 +221,8 @@ func (c *Cluster) look() {
 	c.daemonSets.refresh(c.srv, func(old, d *daemonSet) { c.saw(kube.DaemonSets, old.base(), d.base()) })
 	c.jobs.refresh(c.srv, c.sawJob)
 	c.services.refresh(c.srv, c.sawService)
+	c.slices.refresh(c.srv, c.sawSlice)
+	c.endpoints.refresh(c.srv, c.sawEndpoints)
 	c.pods.refresh(c.srv, c.sawPod)
 }
 

@@ -42,16 +42,6 @@ func (s *service) base() *object {
 	return &s.object
 }
 
-// slicing is the last written state of a service's endpoints.
-type slicing struct {
-	key   kube.Key
-	when  time.Time
-	slots [][]kube.Key // by slice
-	at    map[kube.Key]int
-	wrote map[string][]byte // by the name of the slice
-	old   []byte            // the Endpoints
-}
-
 const (
 	perSlice   = 100  // endpoints in an EndpointSlice
 	perService = 1000 // in an Endpoints object, which is truncated there
@@ -83,6 +73,9 @@ func (c *Cluster) syncService(ctx context.Context, key kube.Key) {
 			delete(c.serving, uid)
 		}
 	}
+	if !ok {
+		c.abandon(key)
+	}
 	if !ok || s.Spec.Type == "ExternalName" || s.Metadata.DeletionTimestamp != "" {
 		return
 	}
@@ -102,7 +95,7 @@ func (c *Cluster) syncService(ctx context.Context, key kube.Key) {
 	}
 	sl := c.serving[s.Metadata.UID]
 	if sl == nil {
-		sl = &slicing{key: key, at: map[kube.Key]int{}, wrote: map[string][]byte{}}
+		sl = c.adopt(s)
 		c.serving[s.Metadata.UID] = sl
 	}
 	if next := sl.when.Add(time.Duration(float64(settle) / c.options.Speed)); next.After(c.now) {
@@ -111,14 +104,6 @@ func (c *Cluster) syncService(ctx context.Context, key kube.Key) {
 	}
 	sl.when = c.now
 	c.serve(s, sl)
-}
-
-// unserve deletes the endpoints of a deleted service.
-func (c *Cluster) unserve(sl *slicing) {
-	c.srv.Delete(kube.Endpoints, sl.key)
-	for name := range sl.wrote {
-		c.srv.Delete(kube.EndpointSlices, kube.Key{Namespace: sl.key.Namespace, Name: name})
-	}
 }
 
 // serve writes changed endpoints of s. A pod stays in its slice.
@@ -133,8 +118,8 @@ func (c *Cluster) serve(s *service, sl *slicing) {
 		served[r.key] = p
 		ordered = append(ordered, p)
 	}
-	for i, slot := range sl.slots {
-		sl.slots[i] = slices.DeleteFunc(slot, func(k kube.Key) bool {
+	for _, slot := range sl.slots {
+		slot.pods = slices.DeleteFunc(slot.pods, func(k kube.Key) bool {
 			gone := served[k] == nil
 			if gone {
 				delete(sl.at, k)
@@ -147,20 +132,20 @@ func (c *Cluster) serve(s *service, sl *slicing) {
 		if _, has := sl.at[p.key()]; has {
 			continue
 		}
-		for next < len(sl.slots) && len(sl.slots[next]) >= perSlice {
+		for next < len(sl.slots) && len(sl.slots[next].pods) >= perSlice {
 			next++
 		}
 		if next == len(sl.slots) {
-			sl.slots = append(sl.slots, nil)
+			sl.add(s)
 		}
-		sl.slots[next] = append(sl.slots[next], p.key())
+		sl.slots[next].pods = append(sl.slots[next].pods, p.key())
 		sl.at[p.key()] = next
 	}
 	if len(sl.slots) == 0 {
-		sl.slots = append(sl.slots, nil) // there is always one
+		sl.add(s) // there is always one
 	}
 	for i, slot := range sl.slots {
-		c.writeSlice(s, sl, i, slot, served)
+		c.writeSlice(s, slot, i, served)
 	}
 	c.writeEndpoints(s, sl, ordered)
 }
@@ -198,32 +183,31 @@ func targetOf(p *pod) map[string]string {
 	return map[string]string{"kind": "Pod", "namespace": p.Metadata.Namespace, "name": p.Metadata.Name, "uid": p.Metadata.UID}
 }
 
-func (c *Cluster) writeSlice(s *service, sl *slicing, i int, slot []kube.Key, served map[kube.Key]*pod) {
-	name := s.Metadata.Name + "-" + spell(sum([]byte(s.Metadata.UID+"/"+itoa(i))), 5)
-	key := kube.Key{Namespace: s.Metadata.Namespace, Name: name}
-	if len(slot) == 0 && i > 0 {
-		if sl.wrote[name] != nil {
+func (c *Cluster) writeSlice(s *service, slot *slot, i int, served map[kube.Key]*pod) {
+	key := kube.Key{Namespace: s.Metadata.Namespace, Name: slot.name}
+	if len(slot.pods) == 0 && i > 0 {
+		if slot.wrote != nil {
 			c.srv.Delete(kube.EndpointSlices, key)
-			delete(sl.wrote, name)
+			slot.wrote = nil
 		}
 		return
 	}
 	endpoints := []any{}
 	ports := []map[string]any{}
-	for _, k := range slot {
+	for _, k := range slot.pods {
 		p := served[k]
 		ports = s.portsFor(p)
 		endpoints = append(endpoints, map[string]any{"addresses": []string{p.Status.PodIP}, "nodeName": p.Spec.NodeName, "targetRef": targetOf(p),
 			"conditions": map[string]bool{"ready": p.ready() && !p.leaving(), "serving": p.ready(), "terminating": p.leaving()}})
 	}
 	b := encode(map[string]any{
-		"metadata": metadata{Name: name, Namespace: key.Namespace, OwnerReferences: ownedBy(kube.Services, &s.object), Labels: map[string]string{
-			"kubernetes.io/service-name": s.Metadata.Name, "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io"}},
+		"metadata": metadata{Name: slot.name, Namespace: key.Namespace, OwnerReferences: ownedBy(kube.Services, &s.object), Labels: map[string]string{
+			serviceLabel: s.Metadata.Name, sliceLabel: sliceManager}},
 		"addressType": "IPv4", "endpoints": endpoints, "ports": ports,
 	})
-	if !bytes.Equal(sl.wrote[name], b) {
+	if !bytes.Equal(slot.wrote, b) {
 		c.srv.Put(kube.EndpointSlices, []byte(b))
-		sl.wrote[name] = b
+		slot.wrote = b
 	}
 }
 
@@ -249,7 +233,7 @@ func (c *Cluster) writeEndpoints(s *service, sl *slicing, pods []*pod) {
 	if len(not) > 0 {
 		subset["notReadyAddresses"] = not
 	}
-	meta := metadata{Name: s.Metadata.Name, Namespace: s.Metadata.Namespace}
+	meta := metadata{Name: s.Metadata.Name, Namespace: s.Metadata.Namespace, Labels: map[string]string{endpointsLabel: endpointsManager}}
 	if len(pods) > perService {
 		meta.Annotations = map[string]string{"endpoints.kubernetes.io/over-capacity": "truncated"}
 	}
