@@ -151,8 +151,7 @@ func (c *Cluster) addDaemons(d *daemonSet, nodes []string, revision string) {
 	generation := cmp.Or(d.Metadata.Annotations["deprecated.daemonset.template.generation"], strconv.FormatInt(d.Metadata.Generation, 10))
 	labels := map[string]string{revisionLabel: revision, "pod-template-generation": generation}
 	for _, node := range nodes {
-		name := d.Metadata.Name + "-" + c.suffix(5)
-		if c.newPod(kube.DaemonSets, &d.object, d.Spec.Template, name, labels, map[string]any{"nodeName": node}) {
+		if name := c.newPod(kube.DaemonSets, &d.object, d.Spec.Template, d.Metadata.Name+"-", labels, map[string]any{"nodeName": node}); name != "" {
 			c.record(kube.DaemonSets, &d.object, "daemonset-controller", "SuccessfulCreate", "Created pod: %s", name)
 		}
 	}

@@ -188,10 +188,13 @@ func (c *Cluster) grow(d *deployment, now *replicaSet, hash string, n int) {
 	maps.Copy(notes, d.notes())
 	maps.Copy(notes, d.sizes())
 	name := d.Metadata.Name + "-" + hash
-	if c.create(kube.ReplicaSets, kube.Key{Namespace: d.Metadata.Namespace, Name: name}, map[string]any{
+	if !c.create(kube.ReplicaSets, kube.Key{Namespace: d.Metadata.Namespace, Name: name}, map[string]any{
 		"metadata": metadata{Name: name, Namespace: d.Metadata.Namespace, Labels: labels, Annotations: notes, OwnerReferences: ownedBy(kube.Deployments, &d.object)},
 		"spec":     map[string]any{"replicas": n, "minReadySeconds": d.Spec.MinReadySeconds, "selector": selector, "template": template},
-	}) && n > 0 {
+	}) {
+		c.orphaned = true // it may be of an earlier Deployment with this name
+		c.later(c.now.Add(time.Second), task{kube.Deployments.Plural, d.key()})
+	} else if n > 0 {
 		c.record(kube.Deployments, &d.object, "deployment-controller", "ScalingReplicaSet", "Scaled up replica set %s from 0 to %d", name, n)
 	}
 }

@@ -22,7 +22,10 @@ func (c *Cluster) event(r kube.Resource, o *object, typ, component, reason, mess
 	if namespace == "" {
 		namespace = "default"
 	}
-	key := kube.Key{Namespace: namespace, Name: fmt.Sprintf("%s.%016x", strings.ToLower(o.Metadata.Name), c.random.Uint64())}
+	key := kube.Key{Namespace: namespace}
+	for key.Name == "" || c.srv.Get(kube.Events, key) != nil { // one of an earlier simulation
+		key.Name = fmt.Sprintf("%s.%016x", strings.ToLower(o.Metadata.Name), c.random.Uint64())
+	}
 	now := stamp(c.now)
 	c.srv.Put(kube.Events, map[string]any{
 		"metadata": map[string]any{"namespace": key.Namespace, "name": key.Name},

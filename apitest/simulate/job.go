@@ -163,10 +163,9 @@ func (c *Cluster) manage(j *job, r *run, st jobStatus, active []*pod) {
 		return
 	}
 	for range min(missing, burst) {
-		name := j.Metadata.Name + "-" + c.suffix(5)
 		labels := map[string]string{"batch.kubernetes.io/controller-uid": j.Metadata.UID, "batch.kubernetes.io/job-name": j.Metadata.Name,
 			"controller-uid": j.Metadata.UID, "job-name": j.Metadata.Name}
-		if c.newPod(kube.Jobs, &j.object, j.Spec.Template, name, labels, nil) {
+		if name := c.newPod(kube.Jobs, &j.object, j.Spec.Template, j.Metadata.Name+"-", labels, nil); name != "" {
 			c.record(kube.Jobs, &j.object, "job-controller", "SuccessfulCreate", "Created pod: %s", name)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/listwatch/listwatch/kube"
@@ -116,8 +117,7 @@ func (c *Cluster) syncSet(s *replicaSet) {
 	n := c.count(pods, s.Spec.MinReadySeconds, me)
 	missing := s.replicas() - n.total
 	for range min(missing, burst) {
-		name := s.Metadata.Name + "-" + c.suffix(5)
-		if c.newPod(kube.ReplicaSets, &s.object, s.Spec.Template, name, nil, nil) {
+		if name := c.newPod(kube.ReplicaSets, &s.object, s.Spec.Template, s.Metadata.Name+"-", nil, nil); name != "" {
 			c.record(kube.ReplicaSets, &s.object, "replicaset-controller", "SuccessfulCreate", "Created pod: %s", name)
 		}
 	}
@@ -161,16 +161,21 @@ func leastWanted(a, b *pod) int {
 	)
 }
 
-// newPod creates a pod from a template, with additional labels and spec fields.
-func (c *Cluster) newPod(r kube.Resource, of *object, template json.RawMessage, name string, labels map[string]string, spec map[string]any) bool {
+// tries limits the names that are drawn for a new object, as in a real server.
+const tries = 8
+
+// newPod creates a pod from a template, with additional labels and spec fields, and returns its
+// name. A name that ends in a dash gets a random suffix. If other pods have the name, the result
+// is empty, and the owner is synced again later.
+func (c *Cluster) newPod(r kube.Resource, of *object, template json.RawMessage, name string, labels map[string]string, spec map[string]any) string {
 	var t struct {
 		Metadata metadata `json:"metadata"`
 		Spec     fields   `json:"spec"`
 	}
 	if json.Unmarshal(template, &t) != nil {
-		return false
+		return ""
 	}
-	meta := metadata{Name: name, Namespace: of.Metadata.Namespace, Labels: maps.Clone(t.Metadata.Labels),
+	meta := metadata{Namespace: of.Metadata.Namespace, Labels: maps.Clone(t.Metadata.Labels),
 		Annotations: t.Metadata.Annotations, Finalizers: t.Metadata.Finalizers, OwnerReferences: ownedBy(r, of)}
 	if meta.Labels == nil {
 		meta.Labels = map[string]string{}
@@ -188,6 +193,18 @@ func (c *Cluster) newPod(r kube.Resource, of *object, template json.RawMessage, 
 			t.Spec.set(k, v)
 		}
 	}
-	return c.create(kube.Pods, kube.Key{Namespace: meta.Namespace, Name: name}, map[string]any{
-		"metadata": meta, "spec": t.Spec, "status": map[string]any{"phase": "Pending", "qosClass": "BestEffort"}})
+	for n := range tries {
+		meta.Name = name
+		if strings.HasSuffix(name, "-") {
+			meta.Name += c.suffix(5)
+		} else if n > 0 {
+			break
+		}
+		if c.create(kube.Pods, kube.Key{Namespace: meta.Namespace, Name: meta.Name}, map[string]any{
+			"metadata": meta, "spec": t.Spec, "status": map[string]any{"phase": "Pending", "qosClass": "BestEffort"}}) {
+			return meta.Name
+		}
+	}
+	c.later(c.now.Add(time.Second), task{r.Plural, of.key()})
+	return ""
 }

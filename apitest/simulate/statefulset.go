@@ -121,7 +121,7 @@ func (c *Cluster) order(s *statefulSet, byOrdinal map[int]*pod, start, want int,
 				revision, template = current, kept
 			}
 			labels := map[string]string{revisionLabel: revision, "statefulset.kubernetes.io/pod-name": name, "apps.kubernetes.io/pod-index": itoa(n)}
-			if c.newPod(kube.StatefulSets, &s.object, template, name, labels, map[string]any{"hostname": name, "subdomain": s.Spec.ServiceName}) {
+			if c.newPod(kube.StatefulSets, &s.object, template, name, labels, map[string]any{"hostname": name, "subdomain": s.Spec.ServiceName}) != "" {
 				c.record(kube.StatefulSets, &s.object, "statefulset-controller", "SuccessfulCreate", "create Pod %s in StatefulSet %s successful", name, s.Metadata.Name)
 			}
 			made++
