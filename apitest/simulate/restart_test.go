@@ -1,6 +1,7 @@
 package simulate_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -77,6 +78,34 @@ func TestSetOfADeploymentThatWentBeforeTheStartIsReplaced(t *testing.T) {
 			w.create(kube.Deployments, workload("web", "web:1", `,"replicas":2`))
 			w.live(simulate.Options{Seed: seed}, 20*time.Second)
 			equal(t, "ready pods", w.status(kube.Deployments, "web")["readyReplicas"], 2.0)
+		}
+	})
+}
+
+// TestAddressesOfLoadBalancersAreUnique, also after a restart.
+func TestAddressesOfLoadBalancersAreUnique(t *testing.T) {
+	lives(t, func(w *world) {
+		of := map[string]int{}
+		for n := range 30 {
+			w.srv.Put(kube.Services, fmt.Sprintf(`{"metadata":{"namespace":"a","name":"s-%d"},"spec":{"type":"LoadBalancer","clusterIP":"None"}}`, n))
+			if n%10 == 9 {
+				w.live(simulate.Options{}, 5*time.Second)
+			}
+		}
+		bodies, _ := w.srv.List(kube.Services)
+		for _, b := range bodies {
+			var s struct {
+				Status struct {
+					LoadBalancer struct{ Ingress []struct{ IP string } }
+				}
+			}
+			if err := json.Unmarshal(b, &s); err != nil || len(s.Status.LoadBalancer.Ingress) != 1 {
+				t.Fatal(err, string(b))
+			}
+			of[s.Status.LoadBalancer.Ingress[0].IP]++
+		}
+		if len(of) != 30 {
+			t.Errorf("services by address: %v, want 30 addresses", of)
 		}
 	})
 }

@@ -86,9 +86,8 @@ func (c *Cluster) syncService(ctx context.Context, key kube.Key) {
 			"clusterIP": ip, "clusterIPs": []string{ip}, "type": cmp.Or(s.Spec.Type, "ClusterIP")}})
 	}
 	if s.Spec.Type == "LoadBalancer" && len(s.Status.LoadBalancer.Ingress) == 0 {
-		c.address++
 		c.patchStatus(ctx, kube.Services, &s.object, map[string]any{"loadBalancer": map[string]any{
-			"ingress": []map[string]string{{"ip": "192.0.2." + itoa(c.address%254+1), "ipMode": "VIP"}}}})
+			"ingress": []map[string]string{{"ip": c.balancerIP(), "ipMode": "VIP"}}}})
 	}
 	if len(s.Spec.Selector) == 0 {
 		return
@@ -104,6 +103,24 @@ func (c *Cluster) syncService(ctx context.Context, key kube.Key) {
 	}
 	sl.when = c.now
 	c.serve(s, sl)
+}
+
+// balancerIP returns an address that no service has, if one of the 254 is free.
+func (c *Cluster) balancerIP() string {
+	has := map[string]bool{}
+	for _, r := range c.services.rows {
+		if r.obj != nil {
+			for _, in := range r.obj.Status.LoadBalancer.Ingress {
+				has[in.IP] = true
+			}
+		}
+	}
+	ip := ""
+	for n := 0; n < 254 && (n == 0 || has[ip]); n++ {
+		c.address++
+		ip = "192.0.2." + itoa(c.address%254+1)
+	}
+	return ip
 }
 
 // serve writes changed endpoints of s. A pod stays in its slice.
