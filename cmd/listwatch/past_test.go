@@ -91,7 +91,7 @@ func TestMomentLeavesOutWhatNoServerHas(t *testing.T) {
 		`{"metadata":{"namespace":"shop","uid":"no-name","resourceVersion":"7"}}`,
 		`{"metadata":{"name":"no-namespace","uid":"no-namespace","resourceVersion":"7"}}`,
 		`{"metadata":{"name":"A name\u001b[31m/../of \u202e none","namespace":"shop","uid":"u","resourceVersion":"7"}}`,
-		fmt.Sprintf(`{`+meta+`,"ownerReferences":7,"managedFields":{}},"data":[1]}`, "odd"),
+		fmt.Sprintf(`{`+meta+`,"creationTimestamp":"2026-11-01T08:00:00Z","ownerReferences":7,"managedFields":{}},"data":[1]}`, "odd"),
 		fmt.Sprintf(`{`+meta+`},"data":{"x":%q}}`, "huge", strings.Repeat("x", 5<<20)),
 		fmt.Sprintf(`{`+meta+`}}`, long),
 	}
