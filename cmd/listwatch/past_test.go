@@ -78,7 +78,7 @@ func TestMomentLeavesOutWhatNoServerHas(t *testing.T) {
 	long := strings.Repeat("n", 5000)
 	meta := `"metadata":{"name":%[1]q,"namespace":"shop","uid":%[1]q,"resourceVersion":"7"`
 	configmaps := []string{
-		fmt.Sprintf(`{"kind":"ConfigMap","apiVersion":"v1",`+meta+`}}`, "good"),
+		fmt.Sprintf(`{"kind":"ConfigMap","apiVersion":"v1",`+meta+`,"creationTimestamp":"2026-11-01T08:00:00Z"}}`, "good"),
 		fmt.Sprintf(`{"kind":"Pod","apiVersion":"v1",`+meta+`}}`, "kind"),
 		fmt.Sprintf(`{"kind":%q,`+meta+`}}`, strings.Repeat("K", 5000), "long"),
 		fmt.Sprintf(`{"apiVersion":"v2",`+meta+`}}`, "version"),
