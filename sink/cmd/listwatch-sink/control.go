@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/sink"
 )
 
@@ -58,11 +59,7 @@ func (p *program) reshard(ctx context.Context, args []string) error {
 				return err
 			}
 		}
-		plural := "s"
-		if p.replicas.shards == 1 {
-			plural = ""
-		}
-		fmt.Fprintf(p.stdout, "%s: has %d shard%s\n", s.Resource.GroupResource(), p.replicas.shards, plural)
+		fmt.Fprintf(p.stdout, "%s: has %s\n", s.Resource.GroupResource(), printable.Count(p.replicas.shards, "shard"))
 	}
 	return nil
 }

@@ -17,8 +17,6 @@ import (
 
 	"github.com/listwatch/listwatch/sink"
 	"github.com/listwatch/listwatch/sink/file"
-	"github.com/listwatch/listwatch/sink/postgres"
-	"github.com/listwatch/listwatch/sink/sqlite"
 )
 
 // program is one run.
@@ -255,19 +253,16 @@ func (p *program) openURL(ctx context.Context, u *url.URL, exists bool) (databas
 		return p.openNATS(ctx, u, exists)
 	case "kafka":
 		return p.openKafka(ctx, u, exists)
-	case "sqlite", "file":
+	case "file":
 		path, err := p.path(u, exists)
-		switch {
-		case err != nil:
+		if err != nil {
 			return nil, err
-		case u.Scheme == "file":
-			return file.Open(path, file.Options{})
 		}
-		return sqlite.Open(ctx, path, sqlite.Options{})
+		return file.Open(path, file.Options{})
 	case "http", "https":
 		return p.openHTTP(ctx, u, exists)
-	case "postgres", "postgresql":
-		return postgres.Open(ctx, u.String(), postgres.Options{})
+	case "sqlite", "postgres", "postgresql":
+		return p.openCompanion(ctx, u, "--to", exists)
 	}
 	return nil, usage("--to: no sink has the scheme %q: there are sqlite, file, postgres, nats, tls, kafka, http and https", u.Scheme)
 }

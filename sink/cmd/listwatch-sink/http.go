@@ -54,6 +54,7 @@ func (p *program) openHTTP(ctx context.Context, u *url.URL, exists bool) (databa
 	if hasPassword(at) && p.companion != "" {
 		return nil, usage("--companion has a password, which every process of this machine can read: use LISTWATCH_SINK_COMPANION")
 	}
+	p.voice.hide(secrets(at)...)
 	db, err := p.openCompanion(ctx, at, given, exists)
 	if err != nil {
 		return nil, err
@@ -72,9 +73,9 @@ func (p *program) openHTTP(ctx context.Context, u *url.URL, exists bool) (databa
 	return &httpSink{s, db}, nil
 }
 
-// openCompanion opens what keeps the position for an HTTP server. given is where its URL is from.
+// openCompanion opens a database, which can keep the position for an HTTP server. given is where its
+// URL is from.
 func (p *program) openCompanion(ctx context.Context, u *url.URL, given string, exists bool) (companion, error) {
-	p.voice.hide(secrets(u)...)
 	switch u.Scheme {
 	case "sqlite":
 		path, err := p.path(u, exists)
