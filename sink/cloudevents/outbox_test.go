@@ -5,11 +5,8 @@ import (
 	cryptorand "crypto/rand"
 	"encoding/hex"
 	"errors"
-	"flag"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -29,15 +26,21 @@ import (
 // until waits until the receiver has what is wanted.
 func (r *receiver) until(what string, reached func([]sink.Record) bool) {
 	r.t.Helper()
-	for limit := time.Now().Add(time.Minute); ; <-time.After(5 * time.Millisecond) {
+	var all []sink.Record
+	soon(r.t, func() bool {
 		r.mu.Lock()
-		all := r.records
+		all = r.records
 		r.mu.Unlock()
-		if reached(all) {
-			return
-		}
+		return reached(all)
+	}, func() string { return fmt.Sprintf("%s: not in %d records: %+v", what, len(all), all) })
+}
+
+// soon waits until something is so; the test fails with missing after a minute.
+func soon(t *testing.T, reached func() bool, missing func() string) {
+	t.Helper()
+	for limit := time.Now().Add(time.Minute); !reached(); <-time.After(5 * time.Millisecond) {
 		if time.Now().After(limit) {
-			r.t.Fatalf("%s: not in %d records: %+v", what, len(all), all)
+			t.Fatal(missing())
 		}
 	}
 }
@@ -58,23 +61,7 @@ func (r *receiver) has(typ sink.Type, name string) {
 // run runs a Runner of a world until stop is called.
 func run(t *testing.T, w *sinktest.World, s sink.Sink) (stop func()) {
 	t.Helper()
-	c, err := w.Client()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := sink.NewRunner(sink.Options{
-		Client: c, Sink: s, Scope: sink.Scope{Cluster: "c", Resource: sinktest.Resource},
-		FlushAfter: time.Millisecond, Logger: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() { defer close(ended); r.Run(ctx) }()
-	stop = func() { cancel(); <-ended; c.CloseIdleConnections() }
-	t.Cleanup(stop)
-	return stop
+	return runShards(t, w, s, 0, 0)
 }
 
 func newWorld(t *testing.T) *sinktest.World {
@@ -236,17 +223,7 @@ var (
 	schemas atomic.Int64
 )
 
-func TestMain(m *testing.M) {
-	flag.Parse()
-	var err error
-	if db, err = pgtest.Start(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	db.Close()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { pgtest.Main(m, &db) }
 
 // TestCompanionSendsInPieces: in the order of the commits, and never to who is replaced.
 func TestCompanionSendsInPieces(t *testing.T) {

@@ -90,18 +90,14 @@ func TestAnotherReceiverGetsTheStateOfEachObject(t *testing.T) {
 // live waits until a companion has one position, which is complete.
 func live(t *testing.T, s sink.Reader) {
 	t.Helper()
-	for limit := time.Now().Add(time.Minute); ; <-time.After(5 * time.Millisecond) {
-		all, err := s.Positions(t.Context())
-		if err != nil {
+	var all []sink.Position
+	soon(t, func() bool {
+		var err error
+		if all, err = s.Positions(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if len(all) == 1 && all[0].Phase == sink.Live {
-			return
-		}
-		if time.Now().After(limit) {
-			t.Fatalf("positions %+v", all)
-		}
-	}
+		return len(all) == 1 && all[0].Phase == sink.Live
+	}, func() string { return fmt.Sprintf("positions %+v", all) })
 }
 
 // TestAnotherReceiverOfAListThatHasNotEnded: what was committed of it is not in the next list's

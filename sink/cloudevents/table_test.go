@@ -89,19 +89,13 @@ func (k *table) set(down bool) {
 }
 
 // until waits for something.
-func (k *table) until(what string, reached func() bool) {
+func (k *table) until(reached func() bool, missing func() string) {
 	k.t.Helper()
-	for limit := time.Now().Add(time.Minute); ; <-time.After(5 * time.Millisecond) {
+	soon(k.t, func() bool {
 		k.mu.Lock()
-		ok := reached()
-		k.mu.Unlock()
-		if ok {
-			return
-		}
-		if time.Now().After(limit) {
-			k.t.Fatal("never: " + what)
-		}
-	}
+		defer k.mu.Unlock()
+		return reached()
+	}, missing)
 }
 
 // equals waits until the table is the world.
@@ -117,19 +111,14 @@ func (k *table) equals(w *sinktest.World) {
 		want[o.Name] = o.ResourceVersion
 	}
 	var diff string
-	defer func() {
-		if diff != "" {
-			k.t.Errorf("table (-want +got):\n%s", diff)
-		}
-	}()
-	k.until("the table is the world", func() bool {
+	k.until(func() bool {
 		got := map[string]string{}
 		for _, row := range k.rows {
 			got[row.Name] = string(row.Revision)
 		}
 		diff = cmp.Diff(want, got)
 		return diff == ""
-	})
+	}, func() string { return "table (-want +got):\n" + diff })
 }
 
 // runShards runs Runners for these shards of so many.
@@ -177,7 +166,7 @@ func TestServersTableIsTheCluster(t *testing.T) {
 			a.set(true)
 			put("p", "1")
 			stop = runShards(t, w, openWith(t, url, companion(t)), 2, 0)
-			a.until("a request", func() bool { return a.lost > 0 })
+			a.until(func() bool { return a.lost > 0 }, func() string { return "no request" })
 			stop()
 			if _, err := companion(t).(interface {
 				Prune(context.Context, time.Time, int) (int64, error)

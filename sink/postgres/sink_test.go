@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -27,17 +26,7 @@ var (
 
 var db *pgtest.Server
 
-func TestMain(m *testing.M) {
-	flag.Parse()
-	var err error
-	if db, err = pgtest.Start(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	db.Close()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { pgtest.Main(m, &db) }
 
 var schemas atomic.Int64
 

@@ -4,6 +4,7 @@ package pgtest
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -33,6 +34,20 @@ func Start() (*Server, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// Main is TestMain of a package whose tests share a server, which it puts into to.
+func Main(m interface{ Run() int }, to **Server) {
+	flag.Parse()
+	s, err := Start()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	*to = s
+	code := m.Run()
+	s.Close()
+	os.Exit(code)
 }
 
 // Close stops the server at once and removes its folder.
