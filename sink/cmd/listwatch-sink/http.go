@@ -73,8 +73,8 @@ func (p *program) openHTTP(ctx context.Context, u *url.URL, exists bool) (databa
 	return &httpSink{s, db}, nil
 }
 
-// openCompanion opens a database, which can keep the position for an HTTP server. given is where its
-// URL is from.
+// openCompanion opens a database, which can keep the position for an HTTP server. given is where
+// its URL is from.
 func (p *program) openCompanion(ctx context.Context, u *url.URL, given string, exists bool) (companion, error) {
 	switch u.Scheme {
 	case "sqlite":
