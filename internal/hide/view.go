@@ -43,9 +43,6 @@ const (
 	maxEntity = len("#1114111")
 )
 
-// take makes v what b is.
-func (v *view) take(b []byte) { v.text, v.size, v.plain = append(v.text[:0], b...), len(b), true }
-
 // quotes are what a view resolves: what looks like one is none, perhaps, as % before a credential.
 type quotes int
 
@@ -60,8 +57,7 @@ var marks = [...]string{asIs: "", inJSON: `\`, inAll: "\\%&+\xEF"}
 
 // resolve makes v the view of b. Unless this is the last of the data, a unit may go on behind it.
 func (v *view) resolve(b []byte, q quotes, last bool) {
-	v.take(b)
-	if !q.in(b) {
+	if v.text, v.size, v.plain = append(v.text[:0], b...), len(b), true; !q.in(b) {
 		return
 	}
 	v.plain, v.from, v.to = false, v.from[:0], v.to[:0]
