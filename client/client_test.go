@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -267,6 +268,8 @@ func TestCompression(t *testing.T) {
 		silence(w, r)
 	}
 	url := newServer(t, h)
+	secure := httptest.NewTLSServer(http.HandlerFunc(h))
+	defer secure.Close()
 	addr := strings.TrimPrefix(url, "http://")
 	far := func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, network, addr)
@@ -278,6 +281,7 @@ func TestCompression(t *testing.T) {
 		{Server: "http://far.test", Dial: far},
 		{Server: "http://far.test", Dial: far, Compression: "none"},
 		{Server: "http://localhost", Dial: far},
+		{Server: secure.URL, TLS: client.TLS{Insecure: true}},
 	} {
 		resp, err := newClient(t, cfg).Do(t.Context(), &client.Request{Path: "/", Watch: true})
 		if err != nil {
@@ -290,7 +294,7 @@ func TestCompression(t *testing.T) {
 		resp.Body.Close()
 		got = append(got, asked)
 	}
-	if diff := cmp.Diff([]string{"", "gzip", "gzip", "", ""}, got); diff != "" {
+	if diff := cmp.Diff([]string{"", "gzip", "gzip", "", "", "gzip"}, got); diff != "" {
 		t.Errorf("Accept-Encoding (-want +got):\n%s", diff)
 	}
 }

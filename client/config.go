@@ -102,9 +102,9 @@ type Config struct {
 	// Trace, if set, is called for requests and connections.
 	Trace *Trace
 
-	// Compression sets whether responses may be compressed; "" = only if the server is
-	// not on the loopback, "gzip" = always, "none" = never. kube-apiserver compresses
-	// lists and objects of 128 KiB and more.
+	// Compression sets whether responses may be compressed; "" = unless the server is on the
+	// loopback without TLS, "gzip" = always, "none" = never. kube-apiserver compresses
+	// lists and objects of 128 KiB and more, and since 1.37 watches with initial events.
 	Compression string
 
 	// Encoding is the requested encoding of lists, watches, single objects and responses

@@ -49,7 +49,7 @@ func (c Config) transport(base *url.URL, tc *tls.Config) *http.Transport {
 		// as an ACK to a peer that reads nothing, no context ends a request of the connection.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second, WriteByteTimeout: 10 * time.Second},
 	}
-	t.DisableCompression = c.Compression == "none" || c.Compression == "" && isLoopback(base.Hostname())
+	t.DisableCompression = c.Compression == "none" || c.Compression == "" && base.Scheme == "http" && isLoopback(base.Hostname())
 	if c.DisableHTTP2 {
 		t.ForceAttemptHTTP2, t.HTTP2 = false, nil
 		t.Protocols = new(http.Protocols)

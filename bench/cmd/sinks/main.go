@@ -65,7 +65,7 @@ func (o options) sinks() []string {
 
 // changes compares Runners with client-go informers.
 func (o options) changes(ctx context.Context, out *strings.Builder) error {
-	s, err := newStage(o.Objects)
+	s, err := newStage(o.Objects, false)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func ratio(shown bool, r float64) string {
 
 // load compares the first load with what the driver takes for the same rows.
 func (o options) load(ctx context.Context, out *strings.Builder) error {
-	s, err := newStage(o.Loaded)
+	s, err := newStage(o.Loaded, false)
 	if err != nil {
 		return err
 	}
@@ -144,15 +144,25 @@ func (o options) load(ctx context.Context, out *strings.Builder) error {
 	return nil
 }
 
-// shards compares the busiest of three processes with one that has all.
+// shards compares the busiest of three processes with one that has all, with a server that
+// filters and with one that does not know shardSelector.
 func (o options) shards(ctx context.Context, out *strings.Builder) error {
-	s, err := newStage(o.Objects)
+	fmt.Fprintf(out, "\n## Shards\n\n%d changes of %d ConfigMaps into NATS; the server is ahead of a process by 2,000 of its\nchanges at most. The three run one after the other, as if each had a machine, and all changes are\nplayed for each; the processor time is that of the busiest. Without the gate the server sends\nall changes to each process, which takes its own.\n\n", o.Changes, o.Objects)
+	fmt.Fprintln(out, "| gate ShardedListAndWatch | processes | changes per CPU second of the busiest | beside one |\n|---|---:|---:|---:|")
+	for _, gate := range []bool{true, false} {
+		if err := o.shardsOf(ctx, out, gate); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o options) shardsOf(ctx context.Context, out *strings.Builder, gate bool) error {
+	s, err := newStage(o.Objects, gate)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	fmt.Fprintf(out, "\n## Shards\n\n%d changes of %d ConfigMaps into NATS; the server filters by shardSelector, and is ahead of a process by\n2,000 of its changes at most. The three run one after the other, as if each had a machine, and all\nchanges are played for each; the processor time is that of the busiest.\n\n", o.Changes, o.Objects)
-	fmt.Fprintln(out, "| processes | changes per CPU second of the busiest | beside one |\n|---:|---:|---:|")
 	runs := map[int][]result{}
 	for range o.Rounds {
 		for _, n := range []int{1, 3} {
@@ -163,9 +173,10 @@ func (o options) shards(ctx context.Context, out *strings.Builder) error {
 			runs[n] = append(runs[n], busiest)
 		}
 	}
+	name := map[bool]string{true: "on", false: "off"}[gate]
 	for _, n := range []int{1, 3} {
 		used := turns.Median(runs[n], cpu)
-		fmt.Fprintf(out, "| %d | %.0f | %.2f |\n", n, float64(o.Changes)/used, turns.Median(runs[1], cpu)/used)
+		fmt.Fprintf(out, "| %s | %d | %.0f | %.2f |\n", name, n, float64(o.Changes)/used, turns.Median(runs[1], cpu)/used)
 	}
 	return nil
 }

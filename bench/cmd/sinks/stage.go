@@ -25,8 +25,9 @@ type stage struct {
 	runs    int
 }
 
-func newStage(objects int) (*stage, error) {
-	srv, err := apitest.Start(apitest.Options{NoManagedFields: true, BookmarkInterval: time.Hour})
+// newStage starts a server with objects. It filters by shardSelector if sharded is set.
+func newStage(objects int, sharded bool) (*stage, error) {
+	srv, err := apitest.Start(apitest.Options{NoManagedFields: true, BookmarkInterval: time.Hour, ShardedListAndWatch: sharded})
 	if err != nil {
 		return nil, err
 	}
