@@ -60,7 +60,7 @@ type Cluster struct {
 	plans     map[string]plan                       // by the UID of the pod
 	serving   map[string]*slicing                   // by the UID of the Service
 	templates map[string]map[string]json.RawMessage // by the UID of the StatefulSet and the revision
-	runs      map[string]*run                       // by the UID of the Job
+	runs      map[string]run                        // by the UID of the Job
 	dirty     map[task]bool                         // to sync in this step
 	timers    timers
 	alarms    map[task]time.Time // next timer of each task
@@ -107,7 +107,7 @@ func New(srv *apitest.Server, o Options) *Cluster {
 		slices:       newView(kube.EndpointSlices, func() *endpointSlice { return new(endpointSlice) }),
 		endpoints:    newView(kube.Endpoints, func() *object { return new(object) }),
 		owned:        map[string]map[kube.Key]*pod{}, sets: map[string]map[kube.Key]*replicaSet{},
-		crowd: map[string]int{}, placed: map[string]int{}, waiting: map[kube.Key]bool{}, deleted: map[string]bool{}, plans: map[string]plan{}, serving: map[string]*slicing{}, templates: map[string]map[string]json.RawMessage{}, runs: map[string]*run{},
+		crowd: map[string]int{}, placed: map[string]int{}, waiting: map[kube.Key]bool{}, deleted: map[string]bool{}, plans: map[string]plan{}, serving: map[string]*slicing{}, templates: map[string]map[string]json.RawMessage{}, runs: map[string]run{},
 		dirty: map[task]bool{}, alarms: map[task]time.Time{}, synced: map[task]time.Time{},
 	}
 }
@@ -182,7 +182,7 @@ func (c *Cluster) step(ctx context.Context) {
 			}
 			c.mark(t.task)
 		} else {
-			c.advance(t)
+			c.advance(ctx, t)
 		}
 	}
 	tasks := make([]*task, 0, len(c.dirty))

@@ -18,6 +18,10 @@
 // A pod whose node is gone is stopped, also if the node went before Run. Nothing runs a pod that
 // is bound later to a node that does not exist; it is stopped 40 seconds after that.
 //
+// A pod of a Job has a finalizer until it is counted, as in a real cluster: each one counts once,
+// also if the simulation is restarted, and one that is deleted while none runs remains until one
+// does. A pod that [apitest.Server.Delete] removes before that does not count.
+//
 // It is not a control plane: there are no limited resources, no affinity, taints,
 // probes, volumes, quotas, CronJobs, ReplicationControllers, ControllerRevisions, or indexes,
 // podFailurePolicy and successPolicy of Jobs. Nothing adopts or releases pods or ReplicaSets,

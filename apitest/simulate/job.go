@@ -33,8 +33,13 @@ type jobStatus struct {
 	Terminating    int         `json:"terminating"`
 	Succeeded      int         `json:"succeeded,omitempty"`
 	Failed         int         `json:"failed,omitempty"`
+	Uncounted      uncounted   `json:"uncountedTerminatedPods"`
 	Conditions     []condition `json:"conditions,omitempty"`
 }
+
+// succeeded and failed return how many pods have ended, also those that are not counted yet.
+func (s *jobStatus) succeeded() int { return s.Succeeded + len(s.Uncounted.Succeeded) }
+func (s *jobStatus) failed() int    { return s.Failed + len(s.Uncounted.Failed) }
 
 func (j *job) base() *object {
 	if j == nil {
@@ -43,50 +48,72 @@ func (j *job) base() *object {
 	return &j.object
 }
 
-// sawJob forgets the run of a Job that is gone.
+// finished returns the condition by which j has ended; zero if it has not.
+func (j *job) finished() condition {
+	for _, typ := range []string{"Complete", "Failed"} {
+		if end := find(j.Status.Conditions, typ); end.Status == "True" {
+			return end
+		}
+	}
+	return condition{}
+}
+
+// foreign reports whether j has another controller.
+func (j *job) foreign() bool {
+	return j.Spec.ManagedBy != "" && j.Spec.ManagedBy != "kubernetes.io/job-controller"
+}
+
+// sawJob forgets the run of a Job that is gone, and lets go of the pods that are unclaimed then.
 func (c *Cluster) sawJob(old, j *job) {
 	if j == nil {
 		delete(c.runs, old.Metadata.UID)
 	}
 	c.saw(kube.Jobs, old.base(), j.base())
+	if old == nil {
+		return
+	}
+	for _, p := range c.podsOf(&old.object) {
+		if p.tracked() && c.unclaimed(p) {
+			c.plan(p)
+		}
+	}
 }
 
 // syncJob runs pods until enough of them have succeeded, or too many have failed.
 func (c *Cluster) syncJob(ctx context.Context, j *job) {
-	for _, typ := range []string{"Complete", "Failed"} {
-		if end := find(j.Status.Conditions, typ); end.Status == "True" {
-			c.expire(j, end)
-			return
-		}
-	}
-	if m := j.Spec.ManagedBy; m != "" && m != "kubernetes.io/job-controller" {
+	if end := j.finished(); end.Type != "" {
+		c.expire(j, end)
 		return
 	}
-	r := c.runs[j.Metadata.UID]
-	if r == nil {
-		r = &run{}
-		c.runs[j.Metadata.UID] = r
+	if j.foreign() {
+		return
 	}
-	st, active := r.count(j, c.podsOf(&j.object), c.now)
+	st, n := j.census(c.podsOf(&j.object))
+	r := c.runs[j.Metadata.UID].after(n, c.now)
 	if st.StartTime == "" && !j.Spec.Suspend {
 		st.StartTime = stamp(c.now)
 	}
-	target := c.target(j, st)
-	if target.Type != "" {
-		for _, p := range active {
-			c.stop(p)
+	target := c.target(j, &st)
+	switch target.Type {
+	case "FailureTarget":
+		for _, p := range n.active {
+			c.retry(c.stop(p), j)
 		}
-	} else {
-		c.manage(j, r, st, active)
-		if len(active) == 0 && st.Succeeded >= orOne(j.Spec.Completions) {
+	case "SuccessCriteriaMet":
+		for _, p := range n.active {
+			c.retry(c.discount(p), j)
+		}
+	default:
+		c.manage(j, r, &st, n.active)
+		if len(n.active) == 0 && st.succeeded() >= orOne(j.Spec.Completions) {
 			target = condition{Type: "SuccessCriteriaMet", Reason: "CompletionsReached", Message: "Reached expected number of succeeded pods"}
 		} else {
 			c.suspend(j, &st)
 		}
 	}
-	st.Active = len(active)
+	st.Active = len(n.active)
 	var end condition
-	if target.Type != "" && st.Active == 0 && st.Terminating == 0 {
+	if target.Type != "" && st.Active == 0 && st.Terminating == 0 && len(n.ended) == 0 {
 		end = condition{Type: "Failed", Reason: target.Reason, Message: target.Message}
 		if target.Type == "SuccessCriteriaMet" {
 			end.Type = "Complete"
@@ -99,8 +126,12 @@ func (c *Cluster) syncJob(ctx context.Context, j *job) {
 			st.Conditions = append(st.Conditions, said)
 		}
 	}
-	if !c.patchStatus(ctx, kube.Jobs, &j.object, st) {
+	if !c.storeStatus(ctx, j, st) {
 		return
+	}
+	c.runs[j.Metadata.UID] = r
+	for _, p := range n.ended {
+		c.retry(c.untrack(p), j)
 	}
 	switch end.Type {
 	case "Complete":
@@ -110,8 +141,15 @@ func (c *Cluster) syncJob(ctx context.Context, j *job) {
 	}
 }
 
+// retry syncs j again soon if something is not done, because somebody has changed a pod.
+func (c *Cluster) retry(done bool, j *job) {
+	if !done {
+		c.later(c.now.Add(lookEvery), task{kube.Jobs.Plural, j.key()})
+	}
+}
+
 // target returns the condition that says how j is going to end; zero if it goes on.
-func (c *Cluster) target(j *job, st jobStatus) condition {
+func (c *Cluster) target(j *job, st *jobStatus) condition {
 	for _, typ := range []string{"SuccessCriteriaMet", "FailureTarget"} {
 		if said := find(st.Conditions, typ); said.Status == "True" {
 			return said
@@ -121,7 +159,7 @@ func (c *Cluster) target(j *job, st jobStatus) condition {
 	if j.Spec.BackoffLimit != nil {
 		limit = *j.Spec.BackoffLimit
 	}
-	if st.Failed > limit {
+	if st.failed() > limit {
 		return condition{Type: "FailureTarget", Reason: "BackoffLimitExceeded", Message: "Job has reached the specified backoff limit"}
 	}
 	started, err := time.Parse(time.RFC3339, st.StartTime)
@@ -136,19 +174,23 @@ func (c *Cluster) target(j *job, st jobStatus) condition {
 }
 
 // manage creates the pods that are missing, and stops those that are too many.
-func (c *Cluster) manage(j *job, r *run, st jobStatus, active []*pod) {
+func (c *Cluster) manage(j *job, r run, st *jobStatus, active []*pod) {
 	want := orOne(j.Spec.Parallelism)
 	switch {
 	case j.Spec.Suspend:
 		want = 0
 	case j.Spec.Completions != nil:
-		want = min(want, max(0, orOne(j.Spec.Completions)-st.Succeeded))
-	case st.Succeeded > 0: // a queue: complete when one has succeeded and the others have ended
+		want = min(want, max(0, orOne(j.Spec.Completions)-st.succeeded()))
+	case st.succeeded() > 0: // a queue: complete when one has succeeded and the others have ended
 		want = len(active)
 	}
-	for _, p := range active[min(len(active), want):] {
-		r.counted[p.Metadata.UID] = true // it has not failed
-		c.stop(p)
+	for i, p := range active {
+		switch {
+		case i >= want:
+			c.retry(c.discount(p), j)
+		case !p.tracked():
+			c.retry(c.track(p), j)
+		}
 	}
 	missing := want - len(active)
 	if j.Spec.ReplacementPolicy == "Failed" {
@@ -205,67 +247,26 @@ func (c *Cluster) expire(j *job, end condition) {
 	c.remove(kube.Jobs, &j.object)
 }
 
-// run is what the cluster remembers of the pods of a Job, in place of the finalizers by which
-// a real controller counts each of them once.
+// run is what the cluster remembers of the failures of a Job.
 type run struct {
-	counted           map[string]bool // by the UID of a pod: it is counted, or does not count
-	succeeded, failed int
-	failures          int       // since the last success
-	failedAt          time.Time // the last failure
+	failures int       // since the last success
+	failedAt time.Time // the last failure
 }
 
-// count counts the pods that have ended, also those that are gone, and returns the active ones.
-func (r *run) count(j *job, pods []*pod, now time.Time) (jobStatus, []*pod) {
-	st := jobStatus{StartTime: j.Status.StartTime, Conditions: slices.Clone(j.Status.Conditions)}
-	before := r.counted
-	r.counted = map[string]bool{}
-	var active []*pod
-	succeeded, failed := 0, 0
-	for _, p := range pods {
-		uid := p.Metadata.UID
-		ended := p.over()
-		switch {
-		case ended:
-		case p.leaving():
-			st.Terminating++
-			ended = j.Spec.ReplacementPolicy != "Failed"
-		default:
-			active = append(active, p)
-			if p.ready() {
-				st.Ready++
-			}
-		}
-		switch {
-		case !ended || before[uid]:
-		case p.Status.Phase == "Succeeded":
-			succeeded++
-		default:
-			failed++
-		}
-		r.counted[uid] = ended || before[uid]
-		delete(before, uid)
-	}
-	for _, counted := range before { // of pods that are gone
-		if !counted {
-			failed++
-		}
-	}
+// after returns r after the pods of n have ended.
+func (r run) after(n census, now time.Time) run {
 	switch {
-	case succeeded > 0:
+	case n.succeeded > 0:
 		r.failures = 0
-	case failed > 0:
-		r.failures += failed
+	case n.failed > 0:
+		r.failures += n.failed
 		r.failedAt = now
 	}
-	// The status may have pods that ended before the cluster saw the Job.
-	r.succeeded = max(r.succeeded+succeeded, j.Status.Succeeded)
-	r.failed = max(r.failed+failed, j.Status.Failed)
-	st.Succeeded, st.Failed = r.succeeded, r.failed
-	return st, active
+	return r
 }
 
 // retryAt returns when the pods that are missing may be created.
-func (r *run) retryAt() time.Time {
+func (r run) retryAt() time.Time {
 	if r.failures == 0 {
 		return time.Time{}
 	}

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 
@@ -51,7 +52,7 @@ func readiness(status, reason, message string) []condition {
 }
 
 // advance does the next step of a pod.
-func (c *Cluster) advance(t timer) {
+func (c *Cluster) advance(ctx context.Context, t timer) {
 	p, ok := c.pods.get(t.key)
 	due, planned := c.plans[t.uid]
 	if !ok || p.Metadata.UID != t.uid || !planned || !due.at.Equal(t.at) {
@@ -62,7 +63,7 @@ func (c *Cluster) advance(t timer) {
 		c.plan(p)
 		return
 	}
-	if !c.proceed(p, due.what) { // somebody else has changed it: retry
+	if !c.do(ctx, p, due.what) { // somebody else has changed it: retry
 		t.at = c.now.Add(lookEvery)
 		c.plans[t.uid] = plan{due.what, t.at}
 		c.wake(t)
@@ -71,6 +72,20 @@ func (c *Cluster) advance(t timer) {
 	if due.what == toSchedule && c.waiting[p.key()] {
 		delete(c.plans, t.uid)
 	}
+}
+
+// do does a step of p. It reports false if somebody else has changed p meanwhile, or the server
+// has failed.
+func (c *Cluster) do(ctx context.Context, p *pod, what string) bool {
+	switch what {
+	case toRelease:
+		return c.release(ctx, p)
+	case toVanish:
+		return c.remove(kube.Pods, &p.object)
+	case toCollect:
+		return c.collect(p)
+	}
+	return c.proceed(p, what)
 }
 
 // proceed moves p one step further. It reports false if somebody else has changed p
@@ -82,10 +97,6 @@ func (c *Cluster) proceed(p *pod, what string) bool {
 	running := map[string]any{"running": map[string]any{"startedAt": now}}
 	var recordEvent func()
 	switch what {
-	case toVanish:
-		return c.remove(kube.Pods, &p.object)
-	case toCollect:
-		return c.collect(p)
 	case toSchedule:
 		name := c.choose(p)
 		if name == "" {
@@ -139,6 +150,13 @@ func (c *Cluster) proceed(p *pod, what string) bool {
 		}
 		status.set("containerStatuses", p.containers(true, state))
 		status.set("conditions", c.conditions(p, readiness("True", "", "")...))
+	case toEnd:
+		killed := map[string]any{"terminated": map[string]any{"exitCode": 137, "reason": "Error", "startedAt": p.Status.StartTime, "finishedAt": now}}
+		status.set("phase", "Failed")
+		if len(p.Status.ContainerStatuses) > 0 {
+			status.set("containerStatuses", p.containers(false, killed))
+		}
+		status.set("conditions", c.conditions(p, readiness("False", "PodFailed", "")...))
 	case toFinish:
 		done := map[string]any{"terminated": map[string]any{"exitCode": 0, "reason": "Completed", "startedAt": p.Status.StartTime, "finishedAt": now}}
 		status.set("phase", "Succeeded")
@@ -156,7 +174,10 @@ func (c *Cluster) proceed(p *pod, what string) bool {
 }
 
 // stop begins the deletion of p. It reports false if somebody else has changed p meanwhile.
-func (c *Cluster) stop(p *pod) bool {
+func (c *Cluster) stop(p *pod) bool { return c.stopAs(p, func(fields) {}) }
+
+// stopAs is stop with another change of p.
+func (c *Cluster) stopAs(p *pod, change func(whole fields)) bool {
 	if p.leaving() {
 		return true
 	}
@@ -165,6 +186,7 @@ func (c *Cluster) stop(p *pod) bool {
 	meta.set("deletionTimestamp", stamp(c.now))
 	meta.set("deletionGracePeriodSeconds", json.Number("30"))
 	whole.set("metadata", meta)
+	change(whole)
 	if !c.put(kube.Pods, &p.object, whole) {
 		return false
 	}

@@ -68,7 +68,7 @@ func (c *Cluster) sawNode(old, n *node) {
 		c.deleted[old.Metadata.Name] = true
 		for _, r := range c.pods.rows { // those pods have no machine any more
 			if r.obj != nil && r.obj.Spec.NodeName == old.Metadata.Name {
-				c.stop(r.obj)
+				c.fail(r.obj)
 			}
 		}
 		return
@@ -107,7 +107,21 @@ func (c *Cluster) lost(p *pod) bool {
 // collect stops a pod that is lost, unless its node has come since the last look. It reports
 // false if it has to be tried again.
 func (c *Cluster) collect(p *pod) bool {
-	return c.srv.Get(kube.Nodes, kube.Key{Name: p.Spec.NodeName}) == nil && c.stop(p)
+	return c.srv.Get(kube.Nodes, kube.Key{Name: p.Spec.NodeName}) == nil && c.fail(p)
+}
+
+// fail stops a pod whose node is gone. Unless it is over, it fails by that: nothing else will
+// say what became of it.
+func (c *Cluster) fail(p *pod) bool {
+	return c.stopAs(p, func(whole fields) {
+		if p.over() {
+			return
+		}
+		status := fieldsOf(whole["status"])
+		status.set("phase", "Failed")
+		status.set("conditions", c.conditions(p, condition{Type: "DisruptionTarget", Status: "True", Reason: "DeletionByPodGC", Message: "PodGC: node no longer exists"}))
+		whole.set("status", status)
+	})
 }
 
 func (c *Cluster) boot(n *node) {

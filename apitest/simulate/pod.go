@@ -93,14 +93,20 @@ const (
 	toStart    = "start"    // its containers run
 	toReady    = "ready"    // its containers are ready
 	toFinish   = "finish"   // its containers have ended, in a Job
+	toEnd      = "end"      // its containers were stopped, and its Job waits for what became of it
 	toVanish   = "vanish"   // it was stopped
 	toCollect  = "collect"  // its node does not exist
+	toRelease  = "release"  // no Job counts it any more
 )
 
 // next returns the next step of p, and its delay.
 func (c *Cluster) next(p *pod) (what string, least, most time.Duration) {
 	const ms = time.Millisecond
 	switch {
+	case p.tracked() && c.unclaimed(p):
+		return toRelease, 0, 0
+	case p.leaving() && p.tracked() && !p.over():
+		return toEnd, 200 * ms, 1500 * ms
 	case p.leaving() && len(p.Metadata.Finalizers) > 0:
 		return "", 0, 0 // finalizers keep it
 	case p.leaving():
@@ -196,7 +202,7 @@ func (c *Cluster) unindex(p *pod, gone bool) {
 
 // sameToOthers reports whether owners and services of pods need not sync.
 func sameToOthers(a, b *pod) bool {
-	return a.Status.Phase == b.Status.Phase && a.ready() == b.ready() && a.leaving() == b.leaving() &&
+	return a.Status.Phase == b.Status.Phase && a.ready() == b.ready() && a.leaving() == b.leaving() && a.tracked() == b.tracked() &&
 		a.Spec.NodeName == b.Spec.NodeName && a.Status.PodIP == b.Status.PodIP &&
 		a.Metadata.controller() == b.Metadata.controller() && subset(a.Metadata.Labels, b.Metadata.Labels) && subset(b.Metadata.Labels, a.Metadata.Labels)
 }

@@ -177,6 +177,9 @@ func (c *Cluster) newPod(r kube.Resource, of *object, template json.RawMessage, 
 	}
 	meta := metadata{Namespace: of.Metadata.Namespace, Labels: maps.Clone(t.Metadata.Labels),
 		Annotations: t.Metadata.Annotations, Finalizers: t.Metadata.Finalizers, OwnerReferences: ownedBy(r, of)}
+	if r == kube.Jobs && !slices.Contains(meta.Finalizers, tracking) {
+		meta.Finalizers = append(meta.Finalizers, tracking)
+	}
 	if meta.Labels == nil {
 		meta.Labels = map[string]string{}
 	}

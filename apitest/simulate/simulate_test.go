@@ -449,7 +449,7 @@ func TestJobCompletes(t *testing.T) {
 		s := w.status(kube.Jobs, "sum")
 		delete(s, "startTime")
 		delete(s, "completionTime")
-		equal(t, "status", s, map[string]any{"succeeded": 3.0, "ready": 0.0, "terminating": 0.0,
+		equal(t, "status", s, map[string]any{"succeeded": 3.0, "ready": 0.0, "terminating": 0.0, "uncountedTerminatedPods": map[string]any{},
 			"conditions": []any{"SuccessCriteriaMet=True CompletionsReached", "Complete=True CompletionsReached"}})
 		<-time.After(time.Minute)
 		equal(t, "what is left", len(w.list(kube.Jobs))+len(w.list(kube.Pods)), 0)
