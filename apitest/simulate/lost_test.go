@@ -143,6 +143,18 @@ func TestPodRunsWhenItsNodeComes(t *testing.T) {
 	})
 }
 
+// TestPodWhoseNodeGoesFails, which can be seen if a finalizer keeps it.
+func TestPodWhoseNodeGoesFails(t *testing.T) {
+	play(t, simulate.Options{}, func(w *world) {
+		w.srv.Put(kube.Nodes, `{"metadata":{"name":"late"}}`)
+		w.srv.Put(kube.Pods, strings.Replace(bound, `"name":"bound"`, `"name":"bound","finalizers":["example.com/mine"]`, 1))
+		<-time.After(10 * time.Second)
+		w.srv.Delete(kube.Nodes, kube.Key{Name: "late"})
+		<-time.After(time.Second)
+		equal(t, "phase", w.list(kube.Pods)[0].Status.Phase, "Failed")
+	})
+}
+
 // TestPodBoundWhileItsNodeGoes: the pod is new when the deletion of its node is seen.
 func TestPodBoundWhileItsNodeGoes(t *testing.T) {
 	play(t, simulate.Options{}, func(w *world) {

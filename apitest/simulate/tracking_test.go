@@ -164,6 +164,24 @@ func (w *world) deleteJob(policy string) {
 	w.send(req)
 }
 
+// TestPodsOfAJobThatStaysInDeletionAreLetGo: the finalizer of somebody else keeps it.
+func TestPodsOfAJobThatStaysInDeletionAreLetGo(t *testing.T) {
+	jobs(t, `"parallelism":2,"completions":4,`, time.Second, func(w *world) {
+		w.patch(kube.Jobs, "x", `{"metadata":{"finalizers":["example.com/mine"]}}`)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			w.live(simulate.Options{Seed: 1}, 5*time.Second)
+		}()
+		<-time.After(time.Second)
+		w.deleteJob("Background")
+		<-time.After(200 * time.Millisecond)
+		w.hangs("soon after the deletion")
+		<-done
+		equal(t, "Jobs", len(w.list(kube.Jobs)), 1)
+	})
+}
+
 // TestPodsOfAnEarlierVersionCountOnce: they have no finalizer.
 func TestPodsOfAnEarlierVersionCountOnce(t *testing.T) {
 	jobs(t, `"parallelism":3,"completions":3,`, 1500*time.Millisecond, func(w *world) {
@@ -199,11 +217,15 @@ func TestPodIsCountedBeforeItGoes(t *testing.T) {
 // TestFinalizerOfNoJobIsRemoved, unless another controller has the Job.
 func TestFinalizerOfNoJobIsRemoved(t *testing.T) {
 	jobs(t, `"managedBy":"example.com/me",`, time.Second, func(w *world) {
-		var uid struct{ Metadata struct{ UID string } }
-		if err := json.Unmarshal(w.srv.Get(kube.Jobs, kube.Key{Namespace: "a", Name: "x"}), &uid); err != nil {
+		var theirs map[string]any
+		key := kube.Key{Namespace: "a", Name: "x"}
+		if err := json.Unmarshal(w.srv.Get(kube.Jobs, key), &theirs); err != nil {
 			t.Fatal(err)
 		}
-		for name, owner := range map[string]string{"bare": ``, "theirs": `,"ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"x","uid":"` + uid.Metadata.UID + `","controller":true}]`,
+		theirs["status"] = map[string]any{"conditions": []map[string]string{{"type": "Complete", "status": "True"}}}
+		w.srv.Edit(kube.Jobs, key, func([]byte) any { return theirs })
+		uid := fmt.Sprint(theirs["metadata"].(map[string]any)["uid"])
+		for name, owner := range map[string]string{"bare": ``, "theirs": `,"ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"x","uid":"` + uid + `","controller":true}]`,
 			"other": `,"ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"node-1","uid":"1","controller":true}]`} {
 			w.srv.Put(kube.Pods, `{"metadata":{"namespace":"a","name":"`+name+`","finalizers":["`+tracking+`"]`+owner+`},"spec":{"containers":[{"name":"c","image":"i"}]}}`)
 		}
