@@ -27,6 +27,11 @@ func (p *pod) containers(ready bool, state map[string]any) []containerStatus {
 	return list
 }
 
+// terminated is the state of containers of p that have ended.
+func (p *pod) terminated(code int, reason, now string) map[string]any {
+	return map[string]any{"terminated": map[string]any{"exitCode": code, "reason": reason, "startedAt": p.Status.StartTime, "finishedAt": now}}
+}
+
 // conditions returns p's conditions, changed by set.
 func (c *Cluster) conditions(p *pod, set ...condition) []condition {
 	list := slices.Clone(p.Status.Conditions)
@@ -151,16 +156,14 @@ func (c *Cluster) proceed(p *pod, what string) bool {
 		status.set("containerStatuses", p.containers(true, state))
 		status.set("conditions", c.conditions(p, readiness("True", "", "")...))
 	case toEnd:
-		killed := map[string]any{"terminated": map[string]any{"exitCode": 137, "reason": "Error", "startedAt": p.Status.StartTime, "finishedAt": now}}
 		status.set("phase", "Failed")
 		if len(p.Status.ContainerStatuses) > 0 {
-			status.set("containerStatuses", p.containers(false, killed))
+			status.set("containerStatuses", p.containers(false, p.terminated(137, "Error", now)))
 		}
 		status.set("conditions", c.conditions(p, readiness("False", "PodFailed", "")...))
 	case toFinish:
-		done := map[string]any{"terminated": map[string]any{"exitCode": 0, "reason": "Completed", "startedAt": p.Status.StartTime, "finishedAt": now}}
 		status.set("phase", "Succeeded")
-		status.set("containerStatuses", p.containers(false, done))
+		status.set("containerStatuses", p.containers(false, p.terminated(0, "Completed", now)))
 		status.set("conditions", c.conditions(p, readiness("False", "PodCompleted", "")...))
 	}
 	whole.set("status", status)
