@@ -14,6 +14,7 @@ type daemonSet struct {
 	object
 	Spec struct {
 		MinReadySeconds int             `json:"minReadySeconds"`
+		HistoryLimit    *int            `json:"revisionHistoryLimit"`
 		Template        json.RawMessage `json:"template"`
 		UpdateStrategy  struct {
 			Type          string `json:"type"`
@@ -51,6 +52,9 @@ type daemons struct {
 
 // syncDaemonSet maintains one pod on each node that the template selects.
 func (c *Cluster) syncDaemonSet(ctx context.Context, d *daemonSet) {
+	if !c.complete(ctx, kube.DaemonSets, &d.object) {
+		return
+	}
 	var template struct {
 		Spec struct {
 			NodeSelector map[string]string `json:"nodeSelector"`
@@ -58,6 +62,7 @@ func (c *Cluster) syncDaemonSet(ctx context.Context, d *daemonSet) {
 	}
 	_ = json.Unmarshal(d.Spec.Template, &template) // on an error it selects all nodes
 	revision := hashOf(d.Spec.Template)
+	update := c.revise(kube.DaemonSets, &d.object, d.Spec.Template, revision)
 	st := daemonStatus{ObservedGeneration: d.Metadata.Generation}
 	var nodes []string
 	for _, r := range c.nodes.rows {
@@ -67,10 +72,7 @@ func (c *Cluster) syncDaemonSet(ctx context.Context, d *daemonSet) {
 	}
 	st.DesiredNumberScheduled = len(nodes)
 	surge := d.surge(len(nodes))
-	pods := c.podsOf(&d.object)
-	slices.SortStableFunc(pods, func(a, b *pod) int {
-		return cmp.Compare(a.Metadata.CreationTimestamp, b.Metadata.CreationTimestamp)
-	})
+	pods := c.daemonsOf(d)
 	there := map[string]daemons{}
 	for _, p := range pods {
 		on := there[p.Spec.NodeName]
@@ -125,7 +127,27 @@ func (c *Cluster) syncDaemonSet(ctx context.Context, d *daemonSet) {
 		c.renew(d, nodes, there, st)
 	}
 	c.addDaemons(d, missing, revision)
+	c.forgetDaemons(d, pods, update)
 	c.patchStatus(ctx, kube.DaemonSets, &d.object, st)
+}
+
+// daemonsOf returns the pods of d, the oldest first.
+func (c *Cluster) daemonsOf(d *daemonSet) []*pod {
+	pods := c.podsOf(&d.object)
+	slices.SortStableFunc(pods, func(a, b *pod) int {
+		return cmp.Compare(a.Metadata.CreationTimestamp, b.Metadata.CreationTimestamp)
+	})
+	return pods
+}
+
+// forgetDaemons deletes the oldest revisions of d beyond the limit, except that of its template
+// and those of its pods.
+func (c *Cluster) forgetDaemons(d *daemonSet, pods []*pod, update string) {
+	used := map[string]bool{update: true}
+	for _, p := range pods {
+		used[d.Metadata.Name+"-"+p.Metadata.Labels[revisionLabel]] = true
+	}
+	c.forget(&d.object, d.Spec.HistoryLimit, used)
 }
 
 // surge returns how many of n nodes may have a pod of the current template beside an old one.

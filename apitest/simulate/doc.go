@@ -2,7 +2,8 @@
 // controllers, the scheduler and the kubelets, without containers. Deployments,
 // ReplicaSets, StatefulSets, DaemonSets and Jobs get their pods. Pods get nodes, start
 // after a delay and become ready. Services get endpoints. The status of all these
-// objects has what kubectl rollout status and kubectl wait need.
+// objects has what kubectl rollout status and kubectl wait need; ReplicaSets and
+// ControllerRevisions have what rollout history and rollout undo need.
 //
 //	srv := apitest.NewWith(t, apitest.Options{CollectGarbage: true})
 //	go simulate.New(srv, simulate.Options{Nodes: 3}).Run(ctx)
@@ -23,8 +24,8 @@
 // does. A pod that [apitest.Server.Delete] removes before that does not count.
 //
 // It is not a control plane: there are no limited resources, no affinity, taints,
-// probes, volumes, quotas, CronJobs, ReplicationControllers, ControllerRevisions, or indexes,
-// podFailurePolicy and successPolicy of Jobs. Nothing adopts or releases pods or ReplicaSets,
-// and no container fails by itself. Nothing writes the status of a PodDisruptionBudget either,
+// probes, volumes, quotas, CronJobs, ReplicationControllers, or indexes, podFailurePolicy and
+// successPolicy of Jobs. Nothing adopts or releases pods, ReplicaSets or ControllerRevisions, and
+// no container fails by itself. Nothing writes the status of a PodDisruptionBudget either,
 // so that evictions of its pods are refused, as by a new one.
 package simulate

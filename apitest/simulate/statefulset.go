@@ -17,6 +17,7 @@ type statefulSet struct {
 		MinReadySeconds int             `json:"minReadySeconds"`
 		PodManagement   string          `json:"podManagementPolicy"`
 		ServiceName     string          `json:"serviceName"`
+		HistoryLimit    *int            `json:"revisionHistoryLimit"`
 		Template        json.RawMessage `json:"template"`
 		Ordinals        struct {
 			Start int `json:"start"`
@@ -51,16 +52,6 @@ func (s *statefulSet) base() *object {
 	return &s.object
 }
 
-// revisionLabel is the label for the template of a pod.
-const revisionLabel = "controller-revision-hash"
-
-func (c *Cluster) sawStatefulSet(old, s *statefulSet) {
-	if s == nil {
-		delete(c.templates, old.Metadata.UID)
-	}
-	c.saw(kube.StatefulSets, old.base(), s.base())
-}
-
 // parallel reports whether no pod waits for others.
 func (s *statefulSet) parallel() bool { return s.Spec.PodManagement == "Parallel" }
 
@@ -76,18 +67,22 @@ func (s *statefulSet) maxUnavailable(want int) int {
 // syncStatefulSet does the next step in order: one pod at a time, unless pods are
 // managed in parallel.
 func (c *Cluster) syncStatefulSet(ctx context.Context, s *statefulSet) {
+	if !c.complete(ctx, kube.StatefulSets, &s.object) {
+		return
+	}
 	me := task{kube.StatefulSets.Plural, s.key()}
 	want, start := orOne(s.Spec.Replicas), s.Spec.Ordinals.Start
-	update := s.Metadata.Name + "-" + hashOf(s.Spec.Template)
+	update := c.revise(kube.StatefulSets, &s.object, s.Spec.Template, hashOf(s.Spec.Template))
 	current := s.Status.CurrentRevision
-	if current == "" {
+	if c.history[s.Metadata.UID][current] == nil {
 		current = update
 	}
 	pods := c.podsOf(&s.object)
-	c.keep(s, update) // to create pods of an older revision again
+	used := map[string]bool{current: true, update: true}
 	byOrdinal := map[int]*pod{}
 	var beyond []*pod
 	for _, p := range pods {
+		used[p.Metadata.Labels[revisionLabel]] = true
 		n, err := strconv.Atoi(strings.TrimPrefix(p.Metadata.Name, s.Metadata.Name+"-"))
 		switch {
 		case err != nil:
@@ -103,6 +98,7 @@ func (c *Cluster) syncStatefulSet(ctx context.Context, s *statefulSet) {
 			c.renewStateful(s, byOrdinal, start, want, update)
 		}
 	}
+	c.forget(&s.object, s.Spec.HistoryLimit, used)
 	c.reportStateful(ctx, s, pods, want, current, update, me)
 }
 
@@ -117,8 +113,8 @@ func (c *Cluster) order(s *statefulSet, byOrdinal map[int]*pod, start, want int,
 		if p == nil && made < burst {
 			name := s.Metadata.Name + "-" + itoa(n)
 			revision, template := update, s.Spec.Template
-			if kept, ok := c.templates[s.Metadata.UID][current]; ok && n < start+s.Spec.UpdateStrategy.RollingUpdate.Partition {
-				revision, template = current, kept
+			if old := c.history[s.Metadata.UID][current]; old != nil && current != update && n < start+s.Spec.UpdateStrategy.RollingUpdate.Partition {
+				revision, template = current, old.Data.Spec.Template
 			}
 			labels := map[string]string{revisionLabel: revision, "statefulset.kubernetes.io/pod-name": name, "apps.kubernetes.io/pod-index": itoa(n)}
 			if c.newPod(kube.StatefulSets, &s.object, template, name, labels, map[string]any{"hostname": name, "subdomain": s.Spec.ServiceName}) != "" {
@@ -187,22 +183,6 @@ func (c *Cluster) stopStateful(s *statefulSet, p *pod) {
 func ordinal(p *pod) int {
 	n, _ := strconv.Atoi(p.Metadata.Name[strings.LastIndexByte(p.Metadata.Name, '-')+1:]) // pods without an ordinal do not get here
 	return n
-}
-
-// keep stores the template of a revision; of older revisions it keeps only the current
-// one.
-func (c *Cluster) keep(s *statefulSet, update string) {
-	kept := c.templates[s.Metadata.UID]
-	if kept == nil {
-		kept = map[string]json.RawMessage{}
-		c.templates[s.Metadata.UID] = kept
-	}
-	for revision := range kept {
-		if revision != s.Status.CurrentRevision {
-			delete(kept, revision)
-		}
-	}
-	kept[update] = s.Spec.Template
 }
 
 func (c *Cluster) reportStateful(ctx context.Context, s *statefulSet, pods []*pod, want int, current, update string, me task) {
