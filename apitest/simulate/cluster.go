@@ -51,31 +51,32 @@ type Cluster struct {
 	revisions    *view[*controllerRevision]
 	endpoints    *view[*object]
 
-	owned    map[string]map[kube.Key]*pod              // by the UID of the controller
-	sets     map[string]map[kube.Key]*replicaSet       // by the UID of the Deployment
-	crowd    map[string]int                            // pods by node
-	placed   map[string]int                            // pods by node, assigned since the last look
-	waiting  map[kube.Key]bool                         // pods without a suitable node
-	deleted  map[string]bool                           // nodes whose deletion the last look has seen
-	plans    map[string]plan                           // by the UID of the pod
-	serving  map[string]*slicing                       // by the UID of the Service
-	history  map[string]map[string]*controllerRevision // by the UID of the owner, and by name
-	runs     map[string]run                            // by the UID of the Job
-	dirty    map[task]bool                             // to sync in this step
-	timers   timers
-	alarms   map[task]time.Time // next timer of each task
-	synced   map[task]time.Time // when each was synced last
-	seq      int
-	starting bool      // the last look was the first: nodes that are absent went before it
-	orphaned bool      // an owner was deleted, or may be
-	seen     string    // revision at the last look
-	looked   time.Time // time of the last look
-	now      time.Time // of this step
-	events   []kube.Key
-	noted    int       // number of events so far
-	address  int       // number of pod IPs so far
-	due      float64   // restarts of the churn rate that have not happened yet
-	churned  time.Time // time of the last churn
+	owned     map[string]map[kube.Key]*pod              // by the UID of the controller
+	sets      map[string]map[kube.Key]*replicaSet       // by the UID of the Deployment
+	crowd     map[string]int                            // pods by node
+	placed    map[string]int                            // pods by node, assigned since the last look
+	waiting   map[kube.Key]bool                         // pods without a suitable node
+	deleted   map[string]bool                           // nodes whose deletion the last look has seen
+	plans     map[string]plan                           // by the UID of the pod
+	serving   map[string]*slicing                       // by the UID of the Service
+	unchecked map[*slicing]bool                         // to compare with the next look
+	history   map[string]map[string]*controllerRevision // by the UID of the owner, and by name
+	runs      map[string]run                            // by the UID of the Job
+	dirty     map[task]bool                             // to sync in this step
+	timers    timers
+	alarms    map[task]time.Time // next timer of each task
+	synced    map[task]time.Time // when each was synced last
+	seq       int
+	starting  bool      // the last look was the first: nodes that are absent went before it
+	orphaned  bool      // an owner was deleted, or may be
+	seen      string    // revision at the last look
+	looked    time.Time // time of the last look
+	now       time.Time // of this step
+	events    []kube.Key
+	noted     int       // number of events so far
+	address   int       // number of pod IPs so far
+	due       float64   // restarts of the churn rate that have not happened yet
+	churned   time.Time // time of the last churn
 
 	mu    sync.Mutex
 	churn float64
@@ -109,8 +110,8 @@ func New(srv *apitest.Server, o Options) *Cluster {
 		endpoints:    newView(kube.Endpoints, func() *object { return new(object) }),
 		owned:        map[string]map[kube.Key]*pod{}, sets: map[string]map[kube.Key]*replicaSet{},
 		crowd: map[string]int{}, placed: map[string]int{}, waiting: map[kube.Key]bool{}, deleted: map[string]bool{}, plans: map[string]plan{}, serving: map[string]*slicing{}, runs: map[string]run{},
-		history: map[string]map[string]*controllerRevision{},
-		dirty:   map[task]bool{}, alarms: map[task]time.Time{}, synced: map[task]time.Time{},
+		unchecked: map[*slicing]bool{}, history: map[string]map[string]*controllerRevision{},
+		dirty: map[task]bool{}, alarms: map[task]time.Time{}, synced: map[task]time.Time{},
 	}
 }
 
@@ -226,6 +227,7 @@ func (c *Cluster) look() {
 	c.services.refresh(c.srv, c.sawService)
 	c.slices.refresh(c.srv, c.sawSlice)
 	c.endpoints.refresh(c.srv, c.sawEndpoints)
+	c.check()
 	c.pods.refresh(c.srv, c.sawPod)
 }
 

@@ -19,7 +19,8 @@ const (
 // endpointSlice is one on the server, which an earlier simulation may have written.
 type endpointSlice struct {
 	object
-	AddressType string `json:"addressType"`
+	AddressType string         `json:"addressType"`
+	Ports       []endpointPort `json:"ports"`
 	Endpoints   []struct {
 		TargetRef struct {
 			Kind      string `json:"kind"`
@@ -48,15 +49,26 @@ type slicing struct {
 	when  time.Time
 	slots []*slot
 	at    map[kube.Key]int // the slots of the pods
-	old   []byte           // the Endpoints
+	old   written          // the Endpoints
 }
 
-// slot is a slice; it does not exist as long as wrote is nil.
+// slot is a slice; it does not exist as long as nothing was written. The pods of one have the
+// same ports.
 type slot struct {
 	name  string
+	ports string // of the pods
 	pods  []kube.Key
-	wrote []byte
+	wrote written
 }
+
+// written is the last written state of an object.
+type written struct {
+	as   []byte // as it was sent
+	body []byte // as the server has stored it
+}
+
+// unknown is the state of an object that somebody has deleted or changed.
+var unknown = written{as: []byte{}}
 
 // add adds a slot, with a name of its own.
 func (sl *slicing) add(s *service) {
@@ -69,6 +81,24 @@ func (sl *slicing) add(s *service) {
 	}
 }
 
+// room returns the slot of one more pod with these ports: one of its like, else an empty one.
+func (sl *slicing) room(s *service, ports string) int {
+	empty := -1
+	for i, slot := range sl.slots {
+		switch {
+		case len(slot.pods) == 0 && empty < 0:
+			empty = i
+		case len(slot.pods) > 0 && len(slot.pods) < perSlice && slot.ports == ports:
+			return i
+		}
+	}
+	if empty < 0 {
+		empty = len(sl.slots)
+		sl.add(s)
+	}
+	return empty
+}
+
 // adopt returns the state of a service that the cluster has not served yet: the slices that an
 // earlier simulation wrote for it. Those of another service with its name are deleted.
 func (c *Cluster) adopt(s *service) *slicing {
@@ -78,7 +108,7 @@ func (c *Cluster) adopt(s *service) *slicing {
 			c.srv.Delete(kube.EndpointSlices, e.key())
 			continue
 		}
-		to := &slot{name: e.Metadata.Name, wrote: e.body}
+		to := &slot{name: e.Metadata.Name, ports: string(encode(e.Ports)), wrote: written{e.body, e.body}}
 		for _, ep := range e.Endpoints {
 			k := kube.Key{Namespace: ep.TargetRef.Namespace, Name: ep.TargetRef.Name}
 			if _, has := sl.at[k]; !has && ep.TargetRef.Kind == kube.Pods.Kind {
@@ -108,7 +138,7 @@ func (c *Cluster) slicesOf(key kube.Key) (of []*endpointSlice) {
 func (c *Cluster) unserve(sl *slicing) {
 	c.srv.Delete(kube.Endpoints, sl.key)
 	for _, s := range sl.slots {
-		if s.wrote != nil {
+		if s.wrote.as != nil {
 			c.srv.Delete(kube.EndpointSlices, kube.Key{Namespace: sl.key.Namespace, Name: s.name})
 		}
 	}
@@ -124,36 +154,75 @@ func (c *Cluster) abandon(key kube.Key) {
 	}
 }
 
-// sawSlice marks the service of a slice that is there at the start, or that somebody has deleted.
+// sawSlice marks the service of a slice that is there at the start. Another one is checked after
+// the look: somebody may have changed or deleted it.
 func (c *Cluster) sawSlice(old, s *endpointSlice) {
-	if s != nil {
-		if key, managed := s.service(); managed && c.starting {
-			c.mark(task{kube.Services.Plural, key})
+	for _, e := range []*endpointSlice{old, s} {
+		if e != nil {
+			c.recheck(e.Metadata.controller().UID)
 		}
-		return
 	}
-	sl := c.serving[old.Metadata.controller().UID]
-	if sl == nil {
-		return
-	}
-	for _, slot := range sl.slots {
-		if slot.name == old.Metadata.Name && slot.wrote != nil {
-			slot.wrote = nil
-			c.mark(task{kube.Services.Plural, sl.key})
+	if s != nil && c.starting {
+		if key, managed := s.service(); managed {
+			c.mark(task{kube.Services.Plural, key})
 		}
 	}
 }
 
 // sawEndpoints does the same for Endpoints.
 func (c *Cluster) sawEndpoints(old, e *object) {
-	if e != nil {
-		if c.starting && e.Metadata.Labels[endpointsLabel] == endpointsManager {
-			c.mark(task{kube.Services.Plural, e.key()})
+	for _, o := range []*object{old, e} {
+		if o == nil {
+			continue
 		}
-		return
+		if s, ok := c.services.get(o.key()); ok {
+			c.recheck(s.Metadata.UID)
+		}
 	}
-	if s, ok := c.services.get(old.key()); ok && c.serving[s.Metadata.UID] != nil {
-		c.serving[s.Metadata.UID].old = nil
-		c.mark(task{kube.Services.Plural, old.key()})
+	if e != nil && c.starting && e.Metadata.Labels[endpointsLabel] == endpointsManager {
+		c.mark(task{kube.Services.Plural, e.key()})
 	}
+}
+
+// recheck has the endpoints of a service, which may be another's, checked after the look.
+func (c *Cluster) recheck(uid string) {
+	if sl := c.serving[uid]; sl != nil {
+		c.unchecked[sl] = true
+	}
+}
+
+// check compares what was written with what the look has seen. What somebody has deleted or
+// changed is written again, even if no look has seen it before.
+func (c *Cluster) check() {
+	for sl := range c.unchecked {
+		lost := false
+		for _, slot := range sl.slots {
+			e, _ := c.slices.get(kube.Key{Namespace: sl.key.Namespace, Name: slot.name})
+			if slot.wrote.differs(e.base(), "addressType", "endpoints", "ports") {
+				slot.wrote, lost = unknown, true
+			}
+		}
+		if e, _ := c.endpoints.get(sl.key); sl.old.differs(e, "subsets") {
+			sl.old, lost = unknown, true
+		}
+		if lost {
+			c.mark(task{kube.Services.Plural, sl.key})
+		}
+	}
+	clear(c.unchecked)
+}
+
+// differs reports whether o is not what was written: nil, or with other labels, owners or parts.
+func (w written) differs(o *object, parts ...string) bool {
+	if len(w.as) == 0 || o != nil && same(o.body, w.body) {
+		return false
+	}
+	if o == nil {
+		return true
+	}
+	now, was := fieldsOf(o.body), fieldsOf(w.body)
+	differ := func(now, was fields, names ...string) bool {
+		return slices.ContainsFunc(names, func(n string) bool { return hashOf(now[n]) != hashOf(was[n]) })
+	}
+	return differ(now, was, parts...) || differ(fieldsOf(now["metadata"]), fieldsOf(was["metadata"]), "labels", "ownerReferences")
 }

@@ -1,0 +1,149 @@
+package simulate_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/listwatch/listwatch/apitest/simulate"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// parts are what tests look at of EndpointSlices and Endpoints.
+type parts struct {
+	Metadata struct {
+		Name   string
+		Labels map[string]string
+	}
+	Ports     []port
+	Endpoints []struct {
+		Hostname   string
+		TargetRef  struct{ Name string }
+		Conditions map[string]bool
+	}
+	Subsets []struct {
+		Ports                        []port
+		Addresses, NotReadyAddresses []struct {
+			Hostname  string
+			TargetRef struct{ Name string }
+		}
+	}
+}
+
+type port struct {
+	Name string
+	Port int
+}
+
+// endpoints returns the slices, or the Endpoints, of a/NAME.
+func (w *world) endpoints(r kube.Resource, name string) (list []parts) {
+	w.Helper()
+	bodies, _ := w.srv.List(r)
+	for _, b := range bodies {
+		var p parts
+		if err := json.Unmarshal(b, &p); err != nil {
+			w.Fatal(err)
+		}
+		if p.Metadata.Name == name || p.Metadata.Labels["kubernetes.io/service-name"] == name {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// TestEndpointsThatGoBeforeTheNextLookAreMadeAgain: no look has ever seen them.
+func TestEndpointsThatGoBeforeTheNextLookAreMadeAgain(t *testing.T) {
+	for _, r := range []kube.Resource{kube.Endpoints, kube.EndpointSlices} {
+		t.Run(r.Kind, func(t *testing.T) {
+			play(t, simulate.Options{}, func(w *world) {
+				w.srv.Put(kube.Deployments, workload("web", "web:1", `,"replicas":2`))
+				<-time.After(20 * time.Second)
+				w.srv.Put(kube.Services, web)
+				for len(w.list(r)) == 0 {
+					<-time.After(time.Millisecond)
+				}
+				w.delete(r, w.list(r)[0].Metadata.Name)
+				<-time.After(2 * time.Second)
+				equal(t, "objects 2 s after the deletion", len(w.list(r)), 1)
+				w.exact("2 s after the deletion")
+			})
+		})
+	}
+}
+
+// TestChangedEndpointsAreWrittenAgain; what others add to the metadata stays.
+func TestChangedEndpointsAreWrittenAgain(t *testing.T) {
+	for _, early := range []bool{false, true} {
+		t.Run(fmt.Sprint("early=", early), func(t *testing.T) {
+			play(t, simulate.Options{}, func(w *world) {
+				w.srv.Put(kube.Deployments, workload("web", "web:1", `,"replicas":2`))
+				<-time.After(20 * time.Second)
+				w.srv.Put(kube.Services, web)
+				for len(w.list(kube.Endpoints)) == 0 {
+					<-time.After(time.Millisecond)
+				}
+				if !early {
+					<-time.After(5 * time.Second)
+				}
+				slice := w.list(kube.EndpointSlices)[0].Metadata.Name
+				w.patch(kube.EndpointSlices, slice, `{"endpoints":[],"metadata":{"annotations":{"a":"1"}}}`)
+				w.patch(kube.Endpoints, "web", `{"subsets":null}`)
+				<-time.After(2 * time.Second)
+				w.exact("2 s after the change")
+				if e := w.endpoints(kube.Endpoints, "web"); len(e) != 1 || len(e[0].Subsets) != 1 || len(e[0].Subsets[0].Addresses) != 2 {
+					t.Errorf("Endpoints 2 s after the change: %+v", e)
+				}
+				w.patch(kube.EndpointSlices, slice, `{"metadata":{"annotations":{"a":"2"}}}`)
+				<-time.After(5 * time.Second)
+				equal(t, "annotation", w.list(kube.EndpointSlices)[0].Metadata.Annotations["a"], "2")
+			})
+		})
+	}
+}
+
+// TestPodsWithOtherPortsAreInOtherSlices, and in other subsets of Endpoints.
+func TestPodsWithOtherPortsAreInOtherSlices(t *testing.T) {
+	lives(t, func(w *world) {
+		w.srv.Put(kube.Services, `{"metadata":{"namespace":"a","name":"web"},"spec":{"selector":{"app":"web"},
+			"ports":[{"name":"http","port":80,"targetPort":"http"},{"name":"metrics","port":9100}]}}`)
+		for name, ports := range map[string]string{"a": `{"name":"http","containerPort":8080}`, "b": `{"name":"http","containerPort":9090}`, "c": `{"name":"http","containerPort":8080}`, "d": ``} {
+			w.srv.Put(kube.Pods, fmt.Sprintf(`{"metadata":{"namespace":"a","name":%q,"labels":{"app":"web"}},"spec":{"containers":[{"name":"c","image":"i","ports":[%s]}]}}`, name, ports))
+		}
+		http8, http9, metrics := port{"http", 8080}, port{"http", 9090}, port{"metrics", 9100}
+		for seed := range uint64(2) { // also after a restart
+			w.live(simulate.Options{Seed: seed}, 20*time.Second)
+			equal(t, "ports in slices", w.portsInSlices(), map[string][]port{"a": {http8, metrics}, "b": {http9, metrics}, "c": {http8, metrics}, "d": {metrics}})
+			equal(t, "slices", len(w.list(kube.EndpointSlices)), 3)
+			var subsets []string
+			for _, s := range w.endpoints(kube.Endpoints, "web")[0].Subsets {
+				names := ""
+				for _, a := range s.Addresses {
+					names += a.TargetRef.Name
+				}
+				subsets = append(subsets, fmt.Sprint(names, s.Ports))
+			}
+			equal(t, "subsets", subsets, []string{"ac[{http 8080}]", "b[{http 9090}]", "abcd[{metrics 9100}]"})
+		}
+		w.patch(kube.Services, "web", `{"spec":{"ports":[{"name":"http","port":80,"targetPort":"http"}]}}`)
+		w.live(simulate.Options{Seed: 2}, 20*time.Second)
+		equal(t, "ports of one less", w.portsInSlices(), map[string][]port{"a": {http8}, "b": {http9}, "c": {http8}, "d": {}})
+		w.patch(kube.Services, "web", `{"spec":{"ports":[{"name":"http","port":80,"targetPort":70}]}}`)
+		w.live(simulate.Options{Seed: 3}, 20*time.Second)
+		number := []port{{"http", 70}}
+		equal(t, "ports of a number", w.portsInSlices(), map[string][]port{"a": number, "b": number, "c": number, "d": number})
+		equal(t, "slices of a number", len(w.list(kube.EndpointSlices)), 1)
+		w.exact("at the end")
+	})
+}
+
+// portsInSlices returns the ports of each pod.
+func (w *world) portsInSlices() map[string][]port {
+	ports := map[string][]port{}
+	for _, s := range w.endpoints(kube.EndpointSlices, "web") {
+		for _, e := range s.Endpoints {
+			ports[e.TargetRef.Name] = s.Ports
+		}
+	}
+	return ports
+}
