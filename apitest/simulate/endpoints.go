@@ -133,7 +133,7 @@ func (c *Cluster) writeSlice(s *service, sl *slicing, slot *slot, only bool, ser
 		ports = t.ports
 		e := s.address(t)
 		e["addresses"] = []string{t.Status.PodIP}
-		e["conditions"] = map[string]bool{"ready": t.ready() && !t.leaving(), "serving": t.ready(), "terminating": t.leaving()}
+		e["conditions"] = map[string]bool{"ready": s.Spec.PublishNotReady || t.ready() && !t.leaving(), "serving": t.ready(), "terminating": t.leaving()}
 		endpoints = append(endpoints, e)
 	}
 	c.write(sl, kube.EndpointSlices, key, &slot.wrote, map[string]any{
@@ -155,7 +155,7 @@ func (c *Cluster) write(sl *slicing, r kube.Resource, key kube.Key, last *writte
 func (c *Cluster) writeEndpoints(s *service, sl *slicing, pods []*target) {
 	meta := metadata{Name: s.Metadata.Name, Namespace: s.Metadata.Namespace, Labels: map[string]string{endpointsLabel: endpointsManager}}
 	pods = slices.DeleteFunc(slices.Clone(pods), func(t *target) bool {
-		return t.leaving() || len(t.ports) == 0 && len(s.Spec.Ports) > 0
+		return t.leaving() && !s.Spec.PublishNotReady || len(t.ports) == 0 && len(s.Spec.Ports) > 0
 	})
 	if len(pods) > perService {
 		meta.Annotations = map[string]string{"endpoints.kubernetes.io/over-capacity": "truncated"}
@@ -201,7 +201,7 @@ func (s *service) addresses(pods []*target) map[string]any {
 	subset := map[string]any{}
 	for _, t := range pods {
 		a, field := s.address(t), "notReadyAddresses"
-		if a["ip"] = t.Status.PodIP; t.ready() {
+		if a["ip"] = t.Status.PodIP; t.ready() || s.Spec.PublishNotReady {
 			field = "addresses"
 		}
 		list, _ := subset[field].([]any)

@@ -3,6 +3,7 @@ package simulate_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -146,4 +147,35 @@ func (w *world) portsInSlices() map[string][]port {
 		}
 	}
 	return ports
+}
+
+// TestPublishedPodsAreReadyInEndpoints, whether they are or not, and also as they are deleted.
+func TestPublishedPodsAreReadyInEndpoints(t *testing.T) {
+	play(t, simulate.Options{Speed: .05}, func(w *world) {
+		w.srv.Put(kube.Services, web)
+		w.srv.Put(kube.Services, strings.Replace(strings.Replace(web, `"web"`, `"all"`, 1), `"ports"`, `"publishNotReadyAddresses":true,"ports"`, 1))
+		w.srv.Put(kube.Pods, `{"metadata":{"namespace":"a","name":"p","labels":{"app":"web"},"finalizers":["a/b"]},"spec":{"containers":[{"name":"c","image":"i"}]}}`)
+		check := func(when, service string, ready, not int, conditions map[string]bool) {
+			t.Helper()
+			got := [2]int{}
+			for _, s := range w.endpoints(kube.Endpoints, service)[0].Subsets {
+				got[0] += len(s.Addresses)
+				got[1] += len(s.NotReadyAddresses)
+			}
+			equal(t, "Endpoints of "+service+" "+when, got, [2]int{ready, not})
+			equal(t, "conditions of "+service+" "+when, w.endpoints(kube.EndpointSlices, service)[0].Endpoints[0].Conditions, conditions)
+		}
+		for s := w.endpoints(kube.EndpointSlices, "web"); len(s) == 0 || len(s[0].Endpoints) == 0; s = w.endpoints(kube.EndpointSlices, "web") {
+			<-time.After(100 * time.Millisecond)
+		}
+		const at = "at the start"
+		check(at, "web", 0, 1, map[string]bool{"ready": false, "serving": false, "terminating": false})
+		check(at, "all", 1, 0, map[string]bool{"ready": true, "serving": false, "terminating": false})
+		<-time.After(time.Minute)
+		w.delete(kube.Pods, "p")
+		<-time.After(time.Minute)
+		const end = "at the end"
+		check(end, "web", 0, 0, map[string]bool{"ready": false, "serving": true, "terminating": true})
+		check(end, "all", 1, 0, map[string]bool{"ready": true, "serving": true, "terminating": true})
+	})
 }

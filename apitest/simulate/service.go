@@ -12,10 +12,11 @@ import (
 type service struct {
 	object
 	Spec struct {
-		Type      string            `json:"type"`
-		ClusterIP string            `json:"clusterIP"`
-		Selector  map[string]string `json:"selector"`
-		Ports     []servicePort     `json:"ports"`
+		Type            string            `json:"type"`
+		ClusterIP       string            `json:"clusterIP"`
+		Selector        map[string]string `json:"selector"`
+		Ports           []servicePort     `json:"ports"`
+		PublishNotReady bool              `json:"publishNotReadyAddresses"`
 	} `json:"spec"`
 	Status struct {
 		LoadBalancer struct {
