@@ -113,6 +113,9 @@ func (sp *servicePort) on(p *pod) int {
 func (s *service) address(t *target) map[string]any {
 	a := map[string]any{"nodeName": t.Spec.NodeName, "targetRef": map[string]string{
 		"kind": "Pod", "namespace": t.Metadata.Namespace, "name": t.Metadata.Name, "uid": t.Metadata.UID}}
+	if t.Spec.Hostname != "" && t.Spec.Subdomain == s.Metadata.Name {
+		a["hostname"] = t.Spec.Hostname
+	}
 	return a
 }
 

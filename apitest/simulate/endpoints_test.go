@@ -179,3 +179,25 @@ func TestPublishedPodsAreReadyInEndpoints(t *testing.T) {
 		check(end, "all", 1, 0, map[string]bool{"ready": true, "serving": true, "terminating": true})
 	})
 }
+
+// TestEndpointsHaveTheHostnamesOfTheirService, those whose subdomain it is.
+func TestEndpointsHaveTheHostnamesOfTheirService(t *testing.T) {
+	play(t, simulate.Options{}, func(w *world) {
+		for _, name := range []string{"db", "other"} {
+			w.srv.Put(kube.Services, fmt.Sprintf(`{"metadata":{"namespace":"a","name":%q},"spec":{"clusterIP":"None","selector":{"app":"db"}}}`, name))
+		}
+		w.srv.Put(kube.StatefulSets, workload("db", "1", `,"replicas":2,"serviceName":"db"`))
+		<-time.After(20 * time.Second)
+		for name, want := range map[string][]string{"db": {"db-0", "db-1"}, "other": {"", ""}} {
+			var slices, endpoints []string
+			for _, e := range w.endpoints(kube.EndpointSlices, name)[0].Endpoints {
+				slices = append(slices, e.Hostname)
+			}
+			for _, a := range w.endpoints(kube.Endpoints, name)[0].Subsets[0].Addresses {
+				endpoints = append(endpoints, a.Hostname)
+			}
+			equal(t, "hostnames in the slice of "+name, slices, want)
+			equal(t, "hostnames in the Endpoints of "+name, endpoints, want)
+		}
+	})
+}

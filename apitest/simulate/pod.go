@@ -13,6 +13,8 @@ type pod struct {
 		NodeSelector    map[string]string `json:"nodeSelector"`
 		SchedulingGates []any             `json:"schedulingGates"`
 		RestartPolicy   string            `json:"restartPolicy"`
+		Hostname        string            `json:"hostname"`
+		Subdomain       string            `json:"subdomain"`
 		Containers      []container       `json:"containers"`
 	} `json:"spec"`
 	Status struct {
