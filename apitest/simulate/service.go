@@ -73,6 +73,9 @@ func (c *Cluster) syncService(ctx context.Context, key kube.Key) {
 	if !ok || s.Metadata.DeletionTimestamp != "" {
 		return
 	}
+	if s.Spec.Type != "LoadBalancer" && len(s.Status.LoadBalancer.Ingress) > 0 {
+		c.patch(ctx, kube.Services, &s.object, map[string]any{"status": map[string]any{"loadBalancer": map[string]any{"ingress": nil}}}, "status")
+	}
 	if s.Spec.Type == "ExternalName" {
 		return
 	}
