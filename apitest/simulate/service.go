@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/listwatch/listwatch/kube"
@@ -80,8 +81,7 @@ func (c *Cluster) syncService(ctx context.Context, key kube.Key) {
 		return
 	}
 	if s.Spec.ClusterIP == "" {
-		c.address++
-		ip := clusterIP(c.address)
+		ip := c.freeIP()
 		c.patch(ctx, kube.Services, &s.object, map[string]any{"spec": map[string]any{
 			"clusterIP": ip, "clusterIPs": []string{ip}, "type": cmp.Or(s.Spec.Type, "ClusterIP")}})
 	}
@@ -103,6 +103,20 @@ func (c *Cluster) syncService(ctx context.Context, key kube.Key) {
 	}
 	sl.when = c.now
 	c.serve(s, sl)
+}
+
+// freeIP returns a cluster IP that no service has, if there is one.
+func (c *Cluster) freeIP() (ip string) {
+	for range 1 << 16 {
+		c.address++
+		ip = clusterIP(c.address)
+		if last := c.address & 0xffff; last != 0 && last != 0xffff && !slices.ContainsFunc(c.services.rows, func(r row[*service]) bool {
+			return r.obj != nil && r.obj.Spec.ClusterIP == ip
+		}) {
+			break
+		}
+	}
+	return ip
 }
 
 // balancerIP returns an address that no service has, if one of the 254 is free.
