@@ -241,8 +241,8 @@ func (s *replicaSet) revision() int {
 	return n
 }
 
-// number gives the set of the current template the highest revision and the annotations of d,
-// for kubectl rollout history and undo.
+// number gives the set of the current template the highest revision and the annotations of d, for
+// kubectl rollout history and undo, and its minReadySeconds.
 func (c *Cluster) number(ctx context.Context, d *deployment, now *replicaSet, old []*replicaSet) {
 	highest := 0
 	for _, s := range old {
@@ -254,11 +254,13 @@ func (c *Cluster) number(ctx context.Context, d *deployment, now *replicaSet, ol
 	if now.revision() <= highest {
 		notes[revisionNote] = itoa(highest + 1)
 	}
-	if !maps.Equal(notes, now.Metadata.Annotations) {
+	if !maps.Equal(notes, now.Metadata.Annotations) || now.Spec.MinReadySeconds != d.Spec.MinReadySeconds {
 		f := fieldsOf(now.body)
-		meta := fieldsOf(f["metadata"])
+		meta, spec := fieldsOf(f["metadata"]), fieldsOf(f["spec"])
 		meta.set("annotations", notes)
+		spec.set("minReadySeconds", d.Spec.MinReadySeconds)
 		f.set("metadata", meta)
+		f.set("spec", spec)
 		c.put(kube.ReplicaSets, &now.object, f)
 		return // the rest follows when the cluster sees this change
 	}
