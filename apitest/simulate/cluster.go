@@ -333,7 +333,13 @@ func (c *Cluster) stays(o *object) bool {
 // between returns a random delay at the current speed.
 func (c *Cluster) between(least, most time.Duration) time.Duration {
 	d := least + time.Duration(c.random.Float64()*float64(most-least))
-	return time.Duration(float64(d) / c.options.Speed)
+	return c.slow(d)
+}
+
+// slow returns how long d is at the current speed, at most a century.
+func (c *Cluster) slow(d time.Duration) time.Duration {
+	const century = 100 * 365 * 24 * time.Hour
+	return time.Duration(min(float64(d)/c.options.Speed, float64(century)))
 }
 
 // timer is a scheduled action: the next step of a pod if uid is set, else a task.

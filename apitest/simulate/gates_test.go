@@ -51,3 +51,17 @@ func TestRevisionsHaveTheirCauses(t *testing.T) {
 		equal(w.T, "causes", causes, map[string]string{"1": "first", "2": "second"})
 	})
 }
+
+// TestNoPodStartsAtTheLowestSpeed, at which delays are longer than a duration can be.
+func TestNoPodStartsAtTheLowestSpeed(t *testing.T) {
+	play(t, simulate.Options{Speed: 1e-300}, func(w *world) {
+		w.srv.Put(kube.Services, web)
+		w.srv.Put(kube.Deployments, workload("web", "1", `,"replicas":2`))
+		<-time.After(10 * time.Minute)
+		for _, p := range w.list(kube.Pods) {
+			equal(t, "phase", p.Status.Phase, "Pending")
+			equal(t, "node", p.Spec.NodeName, "")
+		}
+		equal(t, "pods", len(w.list(kube.Pods)), 2)
+	})
+}

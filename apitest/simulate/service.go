@@ -97,7 +97,7 @@ func (c *Cluster) syncService(ctx context.Context, key kube.Key) {
 		sl = c.adopt(s)
 		c.serving[s.Metadata.UID] = sl
 	}
-	if next := sl.when.Add(time.Duration(float64(settle) / c.options.Speed)); next.After(c.now) {
+	if next := sl.when.Add(c.slow(settle)); next.After(c.now) {
 		c.later(next, task{kube.Services.Plural, key})
 		return
 	}
