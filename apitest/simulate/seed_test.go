@@ -48,12 +48,16 @@ func played(t *testing.T, seed uint64, pauses []time.Duration) string {
 		}()
 		deploy := func(name string) { srv.Put(kube.Deployments, workload(name, "i", `,"replicas":3`)) }
 		deploy("web")
+		srv.Put(kube.Services, web)
+		srv.Put(kube.StatefulSets, workload("db", "i", `,"replicas":2,"serviceName":"db"`))
+		srv.Put(kube.DaemonSets, workload("agent", "i", ""))
 		for n, pause := range pauses {
 			<-time.After(pause)
 			deploy(fmt.Sprint("web", n))
 		}
 		<-time.After(30 * time.Second)
-		for _, r := range []kube.Resource{kube.Nodes, kube.Deployments, kube.ReplicaSets, kube.Pods, kube.Events} {
+		for _, r := range []kube.Resource{kube.Nodes, kube.Deployments, kube.ReplicaSets, kube.StatefulSets, kube.DaemonSets,
+			controllerRevisions, kube.Pods, kube.Services, kube.EndpointSlices, kube.Endpoints, kube.Events} {
 			bodies, _ := srv.List(r)
 			for _, b := range bodies {
 				all.Write(b)
