@@ -65,9 +65,9 @@ func (c *Cluster) syncDaemonSet(ctx context.Context, d *daemonSet) {
 	update := c.revise(kube.DaemonSets, &d.object, d.Spec.Template, revision)
 	st := daemonStatus{ObservedGeneration: d.Metadata.Generation}
 	var nodes []string
-	for _, r := range c.nodes.rows {
-		if r.obj != nil && r.obj.Metadata.DeletionTimestamp == "" && subset(template.Spec.NodeSelector, r.obj.Metadata.Labels) {
-			nodes = append(nodes, r.key.Name)
+	for n := range c.nodes.all() {
+		if n.Metadata.DeletionTimestamp == "" && subset(template.Spec.NodeSelector, n.Metadata.Labels) {
+			nodes = append(nodes, n.Metadata.Name)
 		}
 	}
 	st.DesiredNumberScheduled = len(nodes)

@@ -38,14 +38,13 @@ type subsetPort struct {
 func (c *Cluster) serve(s *service, sl *slicing) {
 	served := map[kube.Key]*target{}
 	var ordered []*target
-	for _, r := range c.pods.rows {
-		p := r.obj
-		if p == nil || r.key.Namespace != s.Metadata.Namespace || p.Status.PodIP == "" || p.over() || !subset(s.Spec.Selector, p.Metadata.Labels) {
+	for p := range c.pods.all() {
+		if p.Metadata.Namespace != s.Metadata.Namespace || p.Status.PodIP == "" || p.over() || !subset(s.Spec.Selector, p.Metadata.Labels) {
 			continue
 		}
 		ports := s.portsFor(p)
 		t := &target{p, ports, string(encode(ports))}
-		served[r.key] = t
+		served[p.key()] = t
 		ordered = append(ordered, t)
 	}
 	for _, slot := range sl.slots {

@@ -215,7 +215,9 @@ func (c *Cluster) restart() {
 	if rows := c.pods.rows; len(rows) > 0 {
 		c.due = min(c.due, float64(len(rows)))
 		for ; c.due >= 1; c.due-- {
-			c.again(rows[c.random.IntN(len(rows))].obj)
+			if p, ok := rows[c.random.IntN(len(rows))].obj.(*pod); ok {
+				c.again(p)
+			}
 		}
 	} else {
 		c.due = 0
@@ -224,7 +226,7 @@ func (c *Cluster) restart() {
 
 // again restarts p's first container, if it is running.
 func (c *Cluster) again(p *pod) {
-	if p == nil || !p.ready() || p.leaving() || len(p.Status.ContainerStatuses) == 0 {
+	if !p.ready() || p.leaving() || len(p.Status.ContainerStatuses) == 0 {
 		return
 	}
 	list := slices.Clone(p.Status.ContainerStatuses)

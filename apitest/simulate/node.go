@@ -66,17 +66,17 @@ func (c *Cluster) sawNode(old, n *node) {
 	}
 	if n == nil {
 		c.deleted[old.Metadata.Name] = true
-		for _, r := range c.pods.rows { // those pods have no machine any more
-			if r.obj != nil && r.obj.Spec.NodeName == old.Metadata.Name {
-				c.fail(r.obj)
+		for p := range c.pods.all() { // those pods have no machine any more
+			if p.Spec.NodeName == old.Metadata.Name {
+				c.fail(p)
 			}
 		}
 		return
 	}
 	if old == nil {
-		for _, r := range c.pods.rows { // those pods have a machine now
-			if r.obj != nil && r.obj.Spec.NodeName == n.Metadata.Name {
-				c.plan(r.obj)
+		for p := range c.pods.all() { // those pods have a machine now
+			if p.Spec.NodeName == n.Metadata.Name {
+				c.plan(p)
 			}
 		}
 	}
@@ -160,9 +160,8 @@ func hostIP(name string) string {
 // choose returns the suitable node with the fewest pods; empty = none is suitable.
 func (c *Cluster) choose(p *pod) string {
 	var best *node
-	for _, r := range c.nodes.rows {
-		n := r.obj
-		if n == nil || !n.ready() || n.Spec.Unschedulable || n.Metadata.DeletionTimestamp != "" || !subset(p.Spec.NodeSelector, n.Metadata.Labels) {
+	for n := range c.nodes.all() {
+		if !n.ready() || n.Spec.Unschedulable || n.Metadata.DeletionTimestamp != "" || !subset(p.Spec.NodeSelector, n.Metadata.Labels) {
 			continue
 		}
 		if best == nil || c.load(n) < c.load(best) {

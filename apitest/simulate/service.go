@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"slices"
 	"time"
 
 	"github.com/listwatch/listwatch/kube"
@@ -46,9 +45,9 @@ func (s *service) base() *object {
 const settle = 500 * time.Millisecond
 
 func (c *Cluster) markServices(p *pod) {
-	for _, r := range c.services.rows {
-		if r.obj != nil && r.key.Namespace == p.Metadata.Namespace && len(r.obj.Spec.Selector) > 0 && subset(r.obj.Spec.Selector, p.Metadata.Labels) {
-			c.mark(task{kube.Services.Plural, r.key})
+	for s := range c.services.all() {
+		if s.Metadata.Namespace == p.Metadata.Namespace && len(s.Spec.Selector) > 0 && subset(s.Spec.Selector, p.Metadata.Labels) {
+			c.mark(task{kube.Services.Plural, s.key()})
 		}
 	}
 }
@@ -107,14 +106,13 @@ func (c *Cluster) syncService(ctx context.Context, key kube.Key) {
 
 // freeIP returns a cluster IP that no service has, if there is one.
 func (c *Cluster) freeIP() (ip string) {
-	for range 1 << 16 {
+	has := map[string]bool{clusterIP(0): true, clusterIP(0xffff): true}
+	for s := range c.services.all() {
+		has[s.Spec.ClusterIP] = true
+	}
+	for n := 0; n < 1<<16 && (n == 0 || has[ip]); n++ {
 		c.address++
 		ip = clusterIP(c.address)
-		if last := c.address & 0xffff; last != 0 && last != 0xffff && !slices.ContainsFunc(c.services.rows, func(r row[*service]) bool {
-			return r.obj != nil && r.obj.Spec.ClusterIP == ip
-		}) {
-			break
-		}
 	}
 	return ip
 }
@@ -122,11 +120,9 @@ func (c *Cluster) freeIP() (ip string) {
 // balancerIP returns an address that no service has, if one of the 254 is free.
 func (c *Cluster) balancerIP() string {
 	has := map[string]bool{}
-	for _, r := range c.services.rows {
-		if r.obj != nil {
-			for _, in := range r.obj.Status.LoadBalancer.Ingress {
-				has[in.IP] = true
-			}
+	for s := range c.services.all() {
+		for _, in := range s.Status.LoadBalancer.Ingress {
+			has[in.IP] = true
 		}
 	}
 	ip := ""

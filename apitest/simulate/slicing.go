@@ -123,12 +123,9 @@ func (c *Cluster) adopt(s *service) *slicing {
 
 // slicesOf returns the slices of a service that the cluster maintains, by name.
 func (c *Cluster) slicesOf(key kube.Key) (of []*endpointSlice) {
-	for _, r := range c.slices.rows {
-		if r.obj == nil || r.key.Namespace != key.Namespace {
-			continue
-		}
-		if k, managed := r.obj.service(); managed && k == key {
-			of = append(of, r.obj)
+	for s := range c.slices.all() {
+		if k, managed := s.service(); managed && k == key {
+			of = append(of, s)
 		}
 	}
 	return of

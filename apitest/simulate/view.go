@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"encoding/json"
+	"iter"
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/kube"
@@ -59,56 +60,74 @@ func ownedBy(r kube.Resource, o *object) []owner {
 }
 
 // thing is a pointer to a struct that begins with object.
-type thing interface {
-	comparable
-	base() *object
-}
+type thing interface{ base() *object }
 
-// view is the last known state of a resource. An object that cannot be decoded counts
-// as absent.
-type view[T thing] struct {
+// view is the last known state of a resource, whose objects are T.
+type view[T thing] struct{ listing }
+
+// listing is a view without its type.
+type listing struct {
 	resource kube.Resource
-	fresh    func() T
-	rows     []row[T] // in the order of the server
-	known    map[kube.Key]T
+	fresh    func() thing
+	rows     []row // in the order of the server
+	known    map[kube.Key]thing
 }
 
-type row[T thing] struct {
+type row struct {
 	key  kube.Key
 	body []byte
-	obj  T // nil = cannot be decoded
+	obj  thing // nil = cannot be decoded: it counts as absent
 }
 
-func newView[T thing](r kube.Resource, fresh func() T) *view[T] {
-	return &view[T]{resource: r, fresh: fresh, known: map[kube.Key]T{}}
+func newView[T thing](r kube.Resource, fresh func() thing) *view[T] {
+	return &view[T]{listing{resource: r, fresh: fresh, known: map[kube.Key]thing{}}}
 }
 
 func (v *view[T]) get(k kube.Key) (T, bool) {
-	o, ok := v.known[k]
+	o, ok := v.known[k].(T)
 	return o, ok
 }
 
-// refresh calls saw for each difference since the last call. Objects of the server are
-// immutable: the same bytes at the same address are the same object, and only others
-// are decoded.
+// all yields the objects in the order of the server.
+func (v *view[T]) all() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for _, r := range v.rows {
+			if o, ok := r.obj.(T); ok && !yield(o) {
+				return
+			}
+		}
+	}
+}
+
+// refresh calls saw for each difference since the last call, with nil for an object that is new
+// or gone.
 func (v *view[T]) refresh(srv *apitest.Server, saw func(old, now T)) {
-	bodies, _ := srv.List(v.resource)
-	rows := make([]row[T], 0, len(bodies))
-	old := v.rows
-	var none T
-	type change struct{ old, now T }
+	v.update(srv, func(old, now thing) {
+		o, _ := old.(T)
+		n, _ := now.(T)
+		saw(o, n)
+	})
+}
+
+// update is refresh. Objects of the server are immutable: the same bytes at the same address are
+// the same object, and only others are decoded.
+func (l *listing) update(srv *apitest.Server, saw func(old, now thing)) {
+	bodies, _ := srv.List(l.resource)
+	rows := make([]row, 0, len(bodies))
+	old := l.rows
+	type change struct{ old, now thing }
 	var changes []change
 	for _, b := range bodies {
 		if len(old) > 0 && same(old[0].body, b) {
 			rows, old = append(rows, old[0]), old[1:]
 			continue
 		}
-		r := v.read(b)
+		r := l.read(b)
 		for len(old) > 0 && old[0].key.Compare(r.key) < 0 {
-			changes = append(changes, change{old[0].obj, none})
+			changes = append(changes, change{old[0].obj, nil})
 			old = old[1:]
 		}
-		before := none
+		var before thing
 		if len(old) > 0 && old[0].key == r.key {
 			if same(old[0].body, b) {
 				r = old[0]
@@ -121,32 +140,31 @@ func (v *view[T]) refresh(srv *apitest.Server, saw func(old, now T)) {
 		rows = append(rows, r)
 	}
 	for _, r := range old {
-		changes = append(changes, change{r.obj, none})
+		changes = append(changes, change{r.obj, nil})
 	}
-	v.rows = rows
+	l.rows = rows
 	for _, ch := range changes {
-		if ch.old != none && (ch.now == none || ch.old.base().Metadata.UID != ch.now.base().Metadata.UID) {
-			delete(v.known, ch.old.base().key())
-			saw(ch.old, none)
-			ch.old = none // now is another object with the same name
+		if ch.old != nil && (ch.now == nil || ch.old.base().Metadata.UID != ch.now.base().Metadata.UID) {
+			delete(l.known, ch.old.base().key())
+			saw(ch.old, nil)
+			ch.old = nil // now is another object with the same name
 		}
-		if ch.now != none {
-			v.known[ch.now.base().key()] = ch.now
+		if ch.now != nil {
+			l.known[ch.now.base().key()] = ch.now
 			saw(ch.old, ch.now)
 		}
 	}
 }
 
-func (v *view[T]) read(b []byte) row[T] {
-	var none T
-	o := v.fresh()
+func (l *listing) read(b []byte) row {
+	o := l.fresh()
 	if err := json.Unmarshal(b, o); err != nil {
 		var name object // the error is elsewhere
 		_ = json.Unmarshal(b, &name)
-		return row[T]{name.key(), b, none}
+		return row{name.key(), b, nil}
 	}
 	o.base().body = b
-	return row[T]{o.base().key(), b, o}
+	return row{o.base().key(), b, o}
 }
 
 // same reports whether a and b are the same bytes in memory.
