@@ -168,7 +168,7 @@ func (s *session) complete(ctx context.Context, rev kube.Revision) error {
 		}
 	}
 	gap := s.blank()
-	gap.Type, gap.ID, gap.Synthetic = Gap, gapID(s.o.Scope, gap.Epoch, s.next.Revision, rev), true
+	gap.Type, gap.ID, gap.Synthetic = Gap, gapID(s.next, rev), true
 	gap.From, gap.To, gap.Reason = s.next.Revision, rev, s.next.Cause
 	s.next.Revision, s.next.Phase, s.next.Cause = rev, Live, "" // in the commit of the GAP: else another list would repeat it
 	s.load, s.unpaged = nil, false

@@ -77,3 +77,46 @@ func movesItsShard(t *testing.T, filters bool) {
 		}
 	}
 }
+
+// TestEachGapHasItsID: a table that is divided otherwise lists from where its former shards
+// have listed already, and may list twice at one revision.
+func TestEachGapHasItsID(t *testing.T) {
+	perform(t, func(t *testing.T, p *play) {
+		run := func(shards int, of ...int) {
+			for _, i := range of {
+				p.start(func(o *sink.Options) { o.Scope.Shard, o.Scope.Shards = i, shards })
+				p.pass(time.Minute)
+				p.stop()
+				<-p.ended
+			}
+		}
+		for i := range 30 {
+			p.Put(fmt.Sprint("n-", i), "web", "1")
+		}
+		run(3, 0, 1, 2)
+		p.change("2")
+		p.Expire()
+		run(3, 0)
+		for _, shards := range []int{2, 3} {
+			if err := p.db.Reshard(t.Context(), "c", sinktest.Resource, shards); err != nil {
+				t.Fatal(err)
+			}
+			run(shards, 0)
+		}
+		run(3, 1, 2)
+		gaps, err := p.db.Gaps(t.Context(), "c", sinktest.Resource)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		ids := map[string]bool{}
+		for _, g := range gaps {
+			got, ids[g.ID] = append(got, fmt.Sprint(g.Shard, ": ", g.Reason)), true
+		}
+		want := []string{"0: " + sink.CauseExpired, "0: " + sink.CauseResharded, "0: " + sink.CauseResharded, "1: " + sink.CauseResharded, "2: " + sink.CauseResharded}
+		if diff := cmp.Diff(want, got); diff != "" || len(ids) != len(got) {
+			t.Errorf("%d ids of gaps (-want +got):\n%s", len(ids), diff)
+		}
+		p.equal()
+	})
+}
