@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,13 +46,10 @@ func (w *watchdog) stop() {
 // explain replaces the error of a cancelled request by the cause of the cancellation.
 func (w *watchdog) explain(err error) error {
 	cause := context.Cause(w.ctx)
-	switch {
-	case cause == nil:
-		return err
-	case errors.Is(cause, ErrIdle):
+	if errors.Is(cause, ErrIdle) {
 		return keepProxy(err, fmt.Errorf("%w: nothing for %v", ErrIdle, w.idle))
 	}
-	return cause
+	return cmp.Or(cause, err)
 }
 
 // idleBody is the body of a response with a watchdog.
@@ -67,6 +65,9 @@ func (b *idleBody) Read(p []byte) (int, error) {
 	b.dog.arm()
 	n, err := b.rc.Read(p)
 	b.dog.disarm()
+	if err == nil {
+		err = b.dog.ctx.Err() // 4 MiB may have come, and be 4 GiB when they are decompressed
+	}
 	if err != nil && err != io.EOF {
 		if err = b.dog.explain(err); errors.Is(err, ErrIdle) {
 			b.dead()

@@ -3,6 +3,7 @@ package client_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -59,5 +60,25 @@ func TestCompressedAnswersAreLimited(t *testing.T) {
 	_, err := client.Of[kube.Partial](c, kube.Pods).Get(t.Context(), kube.Key{Namespace: "a", Name: "b"})
 	if err == nil || !strings.Contains(err.Error(), "larger than") {
 		t.Errorf("an object: %.1000v", err)
+	}
+}
+
+// TestCancelEndsACompressedBody, of which a thousand times more has arrived than was read.
+func TestCancelEndsACompressedBody(t *testing.T) {
+	c := newClient(t, client.Config{Server: newServer(t, bomb), Compression: "gzip"})
+	ctx, cancel := context.WithCancel(t.Context())
+	resp, err := c.Do(ctx, &client.Request{Path: "/", Watch: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	piece := make([]byte, 1000)
+	if _, err := io.ReadFull(resp.Body, piece); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	n, err := io.Copy(io.Discard, resp.Body)
+	if !errors.Is(err, context.Canceled) || n > 64<<10 {
+		t.Errorf("%d bytes more, %v", n, err)
 	}
 }

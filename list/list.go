@@ -202,6 +202,9 @@ func read[T kube.Object](ctx context.Context, c client.Collection[T], r *client.
 	defer answer.Close()
 	m, items := answer.Items(max)
 	for b, err := range items {
+		if ctx.Err() != nil { // thousands may have arrived, and are not wanted any more
+			return nil, false, context.Cause(ctx)
+		}
 		if err != nil && !codec.IsItem(err) {
 			return nil, answer.Refused(), c.Client.Conceal(err)
 		}

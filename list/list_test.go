@@ -290,3 +290,21 @@ func TestListerHidesCredentials(t *testing.T) {
 		}
 	}
 }
+
+// TestListerStopsWithItsContext, though the answer has more objects.
+func TestListerStopsWithItsContext(t *testing.T) {
+	_, col := cluster(t, 10)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var got []string
+	var last error
+	for o, err := range list.New(col, list.Options{}).All(ctx) {
+		if last = err; err == nil {
+			got = append(got, o.Name)
+		}
+		cancel()
+	}
+	if diff := cmp.Diff(want(1), got); diff != "" || !errors.Is(last, context.Canceled) {
+		t.Errorf("error %v (-want +got):\n%s", last, diff)
+	}
+}

@@ -2,6 +2,9 @@ package watch_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"iter"
 	"testing"
 	"time"
 
@@ -9,6 +12,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/apitest/faults"
+	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/watch"
 )
 
@@ -78,4 +82,40 @@ func TestWatcherTakesAnUnexpectedMarkForABookmark(t *testing.T) {
 			t.Errorf("the revision is %q, want that of the mark", rev)
 		}
 	})
+}
+
+// TestLoopsStopWithTheirContext, though more events have arrived.
+func TestLoopsStopWithTheirContext(t *testing.T) {
+	for name, loop := range map[string]func(context.Context, *story) iter.Seq2[watch.Event[kube.Partial], error]{
+		"Once": func(ctx context.Context, s *story) iter.Seq2[watch.Event[kube.Partial], error] {
+			return watch.Once(ctx, s.collection(), "", watch.Options{})
+		},
+		"streamed": func(ctx context.Context, s *story) iter.Seq2[watch.Event[kube.Partial], error] {
+			return watch.New(s.collection(), watch.Options{Initial: watch.Stream}).Events(ctx)
+		},
+		"paged": func(ctx context.Context, s *story) iter.Seq2[watch.Event[kube.Partial], error] {
+			return watch.New(s.collection(), watch.Options{Initial: watch.Paged}).Events(ctx)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, watch.Options{}, func(t *testing.T, s *story) {
+				for i := range 50 {
+					s.put(fmt.Sprint("first-", i), "1")
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				objects := 0
+				var last error
+				for ev, err := range loop(ctx, s) {
+					if last = err; ev.Type == watch.Added {
+						objects++
+						cancel()
+					}
+				}
+				if objects != 1 || !errors.Is(last, context.Canceled) {
+					t.Errorf("%d objects, %v", objects, last)
+				}
+			})
+		})
+	}
 }

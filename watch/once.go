@@ -50,6 +50,9 @@ func once[T kube.Object](ctx context.Context, c client.Collection[T], q url.Valu
 		defer body.Close()
 		opened()
 		for ev, err := range client.Frames(body, o.MaxItem, frameOf(c, o.Shard)) {
+			if ctx.Err() != nil { // thousands may have arrived, and are not wanted any more
+				ev, err = Event[T]{}, context.Cause(ctx)
+			}
 			if err != nil && !codec.IsItem(err) {
 				err = c.Client.Conceal(err)
 			}
