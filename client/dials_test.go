@@ -70,11 +70,11 @@ func TestServerThatEndsEachConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.CloseIdleConnections()
-	const want = "100 connections were opened for the request, and it got no response"
+	const want = "20 connections were opened for the request, and it got no response"
 	if _, err := c.Do(t.Context(), &client.Request{Path: "/api/v1/pods"}); err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("Do: %v", err)
 	}
-	if n := connections.Load(); n > 2*100 {
+	if n := connections.Load(); n > 2*20 {
 		t.Errorf("%d connections", n)
 	}
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/api/v1/pods", nil)

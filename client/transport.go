@@ -68,7 +68,7 @@ func isLoopback(host string) bool {
 
 // maxDials limits the connections that are opened for one request. A healthy server that
 // permits few streams on a connection needs several: others take what it has opened.
-const maxDials = 100
+const maxDials = 20
 
 var errDials = fmt.Errorf("%d connections were opened for the request, and it got no response", maxDials)
 
