@@ -30,19 +30,24 @@ type UnknownError struct {
 	Name        string
 	Suggestions []string // similar names, the most similar first
 	Broken      []string // group versions that could not be read and may contain it
+	Cause       error    // why the first of Broken could not be read
 }
 
-// Error suggests similar names and how to list all names.
+// Error suggests similar names and how to list all names, or says what could not be read.
 func (e *UnknownError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "the server has no resource type %q", clip.Text(e.Name, 200))
 	if len(e.Suggestions) > 0 {
 		fmt.Fprintf(&b, "; did you mean %s?", strings.Join(e.Suggestions, " or "))
-	} else {
+	} else if len(e.Broken) == 0 {
 		b.WriteString(`; "kubectl api-resources" lists those it has`)
 	}
 	if len(e.Broken) > 0 {
-		fmt.Fprintf(&b, " (it could not list the groups %s)", some(e.Broken))
+		fmt.Fprintf(&b, " (it could not list the groups %s", some(e.Broken))
+		if e.Cause != nil {
+			fmt.Fprintf(&b, "; %s: %s", e.Broken[0], clip.Text(e.Cause.Error(), 300))
+		}
+		b.WriteString(")")
 	}
 	return b.String()
 }
@@ -61,6 +66,9 @@ const maxSuggestions = 3
 // unknown returns the error for name, whose first part is base.
 func (a *API) unknown(name, base string) error {
 	e := &UnknownError{Name: name, Broken: slices.Sorted(maps.Keys(a.broken))}
+	if len(e.Broken) > 0 {
+		e.Cause = a.broken[e.Broken[0]]
+	}
 	type near struct {
 		distance int
 		text     string
