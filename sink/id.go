@@ -36,8 +36,8 @@ func leftID(cluster string, epoch int64, uid string, rev kube.Revision) string {
 	return identify(cluster, epoch, "left", uid, string(rev))
 }
 
-// gapID is the id of a GAP, with the number of the commit before its own: two lists at one revision,
-// and two shards of one number after a Reshard, have a GAP each.
+// gapID is the id of a GAP, with the number of the commit before its own: two lists at one
+// revision, and two shards of one number after a Reshard, have a GAP each.
 func gapID(p Position, to kube.Revision) string {
 	s := p.Scope
 	return identify(s.Cluster, p.Epoch, "gap", s.Resource.Group, s.Resource.Plural, strconv.Itoa(s.Shard), string(p.Revision), string(to), strconv.FormatInt(p.Sequence, 10))
