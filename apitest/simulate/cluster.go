@@ -71,6 +71,7 @@ type Cluster struct {
 	orphaned  bool      // an owner was deleted, or may be
 	seen      string    // revision at the last look
 	looked    time.Time // time of the last look
+	resynced  time.Time // time of the last resync
 	now       time.Time // of this step
 	events    []kube.Key
 	noted     int       // number of events so far
@@ -115,13 +116,14 @@ func New(srv *apitest.Server, o Options) *Cluster {
 	}
 }
 
-// lookEvery is how often the cluster reads the server if its revision has changed;
-// scanEvery, how often otherwise. By odd, steps are not at round times, at which users write: one
-// in a million is at a whole millisecond.
+// lookEvery is how often the cluster reads the server if its revision has changed; scanEvery, how
+// often otherwise; resyncEvery, how often it does not rely on changes. By odd, steps are not at
+// round times, at which users write: one in a million is at a whole millisecond.
 const (
-	lookEvery = 50 * time.Millisecond
-	scanEvery = 2 * time.Second
-	odd       = 123 * time.Nanosecond
+	lookEvery   = 50 * time.Millisecond
+	scanEvery   = 2 * time.Second
+	resyncEvery = 10 * time.Second
+	odd         = 123 * time.Nanosecond
 )
 
 // Run simulates the cluster until ctx is done, and returns its cause. It can be called
@@ -134,7 +136,7 @@ func (c *Cluster) Run(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	c.now = time.Now()
-	c.churned = c.now
+	c.churned, c.resynced = c.now, c.now
 	for i := range max(0, c.options.Nodes) {
 		c.addNode(fmt.Sprintf("node-%d", i+1))
 	}
@@ -176,6 +178,10 @@ func (c *Cluster) step(ctx context.Context) {
 		}
 		c.seen, c.looked = rev, c.now
 		c.look()
+		if c.now.Sub(c.resynced) >= resyncEvery {
+			c.resynced = c.now
+			c.resync()
+		}
 	}
 	for len(c.timers) > 0 && !c.timers[0].at.After(c.now) {
 		t := heap.Pop(&c.timers).(timer)
@@ -229,6 +235,24 @@ func (c *Cluster) look() {
 	c.endpoints.refresh(c.srv, c.sawEndpoints)
 	c.check()
 	c.pods.refresh(c.srv, c.sawPod)
+}
+
+// resync plans and syncs everything again. What the cluster has written since its last look may
+// be gone without a trace, if the server was restored to what that look has seen.
+func (c *Cluster) resync() {
+	for p := range c.pods.all() {
+		uid := p.Metadata.UID
+		if due, planned := c.plans[uid]; planned && c.now.Sub(due.at) > resyncEvery {
+			delete(c.plans, uid) // it was done, and p is as before
+		}
+		c.plan(p)
+	}
+	for _, l := range []*listing{&c.deployments.listing, &c.replicaSets.listing, &c.statefulSets.listing, &c.daemonSets.listing, &c.jobs.listing, &c.services.listing} {
+		for key := range l.known {
+			c.mark(task{l.resource.Plural, key})
+		}
+	}
+	c.orphaned = true
 }
 
 // saw notes that an object is new (old is nil), changed, or deleted (o is nil).

@@ -17,15 +17,15 @@
 // does write while the loop works: there, chance decides unless it waits for a moment.
 //
 // A pod whose node is gone is stopped, also if the node went before Run. Nothing runs a pod that
-// is bound later to a node that does not exist; it is stopped 40 seconds after that.
+// is bound later to a node that does not exist; it is stopped 40 seconds after that. After a
+// restore of the server the cluster goes on within half a minute; it creates its nodes only once.
 //
 // A pod of a Job has a finalizer until it is counted, as in a real cluster: each one counts once,
-// also if the simulation is restarted, and one that is deleted while none runs remains until one
-// does. A pod that [apitest.Server.Delete] removes before that does not count.
+// also if the simulation is restarted. A pod that [apitest.Server.Delete] removes before does not.
 //
-// It is not a control plane: there are no limited resources, no affinity, taints,
-// probes, volumes, quotas, CronJobs, ReplicationControllers, or indexes, podFailurePolicy and
-// successPolicy of Jobs. Nothing adopts or releases pods, ReplicaSets or ControllerRevisions, and
-// no container fails by itself. Nothing writes the status of a PodDisruptionBudget either,
-// so that evictions of its pods are refused, as by a new one.
+// It is not a control plane: there are no limited resources, no affinity, taints, probes, volumes,
+// quotas, CronJobs, ReplicationControllers, or indexes, podFailurePolicy and successPolicy of Jobs.
+// Nothing adopts or releases pods, ReplicaSets or ControllerRevisions, and no container fails by
+// itself. A node that is not ready gets no pods; those that it has stay as they are. Nothing writes
+// the status of a PodDisruptionBudget, so that evictions are refused, as by a new one.
 package simulate
