@@ -145,3 +145,21 @@ func (w *world) reasons(r kube.Resource) []string {
 	slices.Sort(reasons)
 	return reasons
 }
+
+// TestJobStopsThePodThatIsLeastWanted: with less parallelism, not the one that runs.
+func TestJobStopsThePodThatIsLeastWanted(t *testing.T) {
+	for seed := range uint64(10) {
+		play(t, simulate.Options{Nodes: 1, Seed: seed, Speed: .1}, func(w *world) {
+			w.srv.Put(kube.Jobs, strings.Replace(workload("sum", "sum:1", `,"completions":5,"parallelism":1`), `"containers"`, `"restartPolicy":"Never","containers"`, 1))
+			for running := 0.0; running == 0; running, _ = w.status(kube.Jobs, "sum")["ready"].(float64) {
+				<-time.After(time.Second)
+			}
+			w.srv.Put(kube.Nodes, `{"metadata":{"name":"node-1"},"spec":{"unschedulable":true}}`)
+			w.patch(kube.Jobs, "sum", `{"spec":{"parallelism":3}}`)
+			<-time.After(2 * time.Second)
+			w.patch(kube.Jobs, "sum", `{"spec":{"parallelism":1}}`)
+			<-time.After(2 * time.Second)
+			equal(t, "ready pods", w.status(kube.Jobs, "sum")["ready"], 1.0)
+		})
+	}
+}
