@@ -22,16 +22,18 @@ type target struct {
 }
 
 type endpointPort struct {
-	Name     string `json:"name"`
-	Port     int    `json:"port"`
-	Protocol string `json:"protocol"`
+	Name        string `json:"name"`
+	Port        int    `json:"port"`
+	Protocol    string `json:"protocol"`
+	AppProtocol string `json:"appProtocol,omitempty"`
 }
 
 // subsetPort is a port in Endpoints.
 type subsetPort struct {
-	Name     string `json:"name,omitempty"`
-	Port     int    `json:"port"`
-	Protocol string `json:"protocol"`
+	Name        string `json:"name,omitempty"`
+	Port        int    `json:"port"`
+	Protocol    string `json:"protocol"`
+	AppProtocol string `json:"appProtocol,omitempty"`
 }
 
 // serve writes changed endpoints of s. A pod stays in its slice as long as it has the same ports.
@@ -83,7 +85,7 @@ func (s *service) portsFor(p *pod) []endpointPort {
 			protocol = "TCP"
 		}
 		if n := sp.on(p); n != 0 {
-			ports = append(ports, endpointPort{sp.Name, n, protocol})
+			ports = append(ports, endpointPort{sp.Name, n, protocol, sp.AppProtocol})
 		}
 	}
 	return ports
@@ -106,6 +108,17 @@ func (sp *servicePort) on(p *pod) int {
 		}
 	}
 	return 0
+}
+
+// labels returns those of s for its endpoints, with others.
+func (s *service) labels(others map[string]string) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, s.Metadata.Labels)
+	if delete(all, headlessLabel); s.Spec.ClusterIP == "None" {
+		all[headlessLabel] = ""
+	}
+	maps.Copy(all, others)
+	return all
 }
 
 // address returns what EndpointSlices and Endpoints tell about t in the same way.
@@ -136,11 +149,14 @@ func (c *Cluster) writeSlice(s *service, sl *slicing, slot *slot, only bool, ser
 		e := s.address(t)
 		e["addresses"] = []string{t.Status.PodIP}
 		e["conditions"] = map[string]bool{"ready": s.Spec.PublishNotReady || t.ready() && !t.leaving(), "serving": t.ready(), "terminating": t.leaving()}
+		if n, ok := c.nodes.get(kube.Key{Name: t.Spec.NodeName}); ok && n.Metadata.Labels[zoneLabel] != "" {
+			e["zone"] = n.Metadata.Labels[zoneLabel]
+		}
 		endpoints = append(endpoints, e)
 	}
 	c.write(sl, kube.EndpointSlices, key, &slot.wrote, map[string]any{
-		"metadata": metadata{Name: slot.name, Namespace: key.Namespace, OwnerReferences: ownedBy(kube.Services, &s.object), Labels: map[string]string{
-			serviceLabel: s.Metadata.Name, sliceLabel: sliceManager}},
+		"metadata": metadata{Name: slot.name, Namespace: key.Namespace, OwnerReferences: ownedBy(kube.Services, &s.object), Labels: s.labels(map[string]string{
+			serviceLabel: s.Metadata.Name, sliceLabel: sliceManager})},
 		"addressType": "IPv4", "endpoints": endpoints, "ports": ports,
 	})
 }
@@ -155,7 +171,7 @@ func (c *Cluster) write(sl *slicing, r kube.Resource, key kube.Key, last *writte
 }
 
 func (c *Cluster) writeEndpoints(s *service, sl *slicing, pods []*target) {
-	meta := metadata{Name: s.Metadata.Name, Namespace: s.Metadata.Namespace, Labels: map[string]string{endpointsLabel: endpointsManager}}
+	meta := metadata{Name: s.Metadata.Name, Namespace: s.Metadata.Namespace, Labels: s.labels(map[string]string{endpointsLabel: endpointsManager})}
 	pods = slices.DeleteFunc(slices.Clone(pods), func(t *target) bool {
 		return t.leaving() && !s.Spec.PublishNotReady || len(t.ports) == 0 && len(s.Spec.Ports) > 0
 	})

@@ -201,3 +201,32 @@ func TestEndpointsHaveTheHostnamesOfTheirService(t *testing.T) {
 		}
 	})
 }
+
+// TestEndpointsHaveWhatTheirServiceSays: its labels, and the protocols of its ports.
+func TestEndpointsHaveWhatTheirServiceSays(t *testing.T) {
+	play(t, simulate.Options{Nodes: -1}, func(w *world) {
+		w.srv.Put(kube.Nodes, `{"metadata":{"name":"n","labels":{"topology.kubernetes.io/zone":"z"}}}`)
+		service := func(labels string) {
+			w.srv.Put(kube.Services, fmt.Sprintf(`{"metadata":{"namespace":"a","name":"web","labels":%s},"spec":{"clusterIP":"None","selector":{"app":"web"},"ports":[{"port":80,"appProtocol":"h2c"}]}}`, labels))
+		}
+		service(`{"team":"t"}`)
+		w.srv.Put(kube.Deployments, workload("web", "web:1", `,"replicas":1`))
+		for _, team := range []string{"t", "u"} {
+			service(`{"team":"` + team + `","kubernetes.io/service-name":"other"}`)
+			<-time.After(20 * time.Second)
+			const headless = `"service.kubernetes.io/headless":"",`
+			for r, want := range map[kube.Resource]string{
+				kube.EndpointSlices: `"labels":{"endpointslice.kubernetes.io/managed-by":"endpointslice-controller.k8s.io","kubernetes.io/service-name":"web",` + headless + `"team":"` + team + `"}`,
+				kube.Endpoints:      `"labels":{"endpoints.kubernetes.io/managed-by":"endpoint-controller","kubernetes.io/service-name":"other",` + headless + `"team":"` + team + `"}`,
+			} {
+				bodies, _ := w.srv.List(r)
+				if len(bodies) != 1 || !strings.Contains(string(bodies[0]), want) || !strings.Contains(string(bodies[0]), `"appProtocol":"h2c"`) {
+					t.Errorf("%s: %s, want %s", r.Plural, bodies, want)
+				}
+				if r == kube.EndpointSlices && !strings.Contains(string(bodies[0]), `"zone":"z"`) {
+					t.Errorf("no zone in %s", bodies)
+				}
+			}
+		}
+	})
+}

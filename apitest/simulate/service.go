@@ -28,10 +28,11 @@ type service struct {
 }
 
 type servicePort struct {
-	Name       string          `json:"name"`
-	Protocol   string          `json:"protocol"`
-	Port       int             `json:"port"`
-	TargetPort json.RawMessage `json:"targetPort"`
+	Name        string          `json:"name"`
+	Protocol    string          `json:"protocol"`
+	Port        int             `json:"port"`
+	TargetPort  json.RawMessage `json:"targetPort"`
+	AppProtocol string          `json:"appProtocol"`
 }
 
 func (s *service) base() *object {

@@ -14,6 +14,8 @@ const (
 	sliceManager     = "endpointslice-controller.k8s.io"
 	endpointsLabel   = "endpoints.kubernetes.io/managed-by"
 	endpointsManager = "endpoint-controller"
+	headlessLabel    = "service.kubernetes.io/headless"
+	zoneLabel        = "topology.kubernetes.io/zone" // of nodes
 )
 
 // endpointSlice is one on the server, which an earlier simulation may have written.
