@@ -78,32 +78,90 @@ func movesItsShard(t *testing.T, filters bool) {
 	}
 }
 
+// TestRestoreAfterReshardIsComplete, to between the revisions of two shards, of which the one that
+// was ahead had seen what is there again.
+func TestRestoreAfterReshardIsComplete(t *testing.T) {
+	perform(t, func(t *testing.T, p *play) {
+		for i := range 10 {
+			p.Put(fmt.Sprint("n-", i), "web", "1")
+		}
+		p.shards(2, nil, 0, 1)
+		p.start(func(o *sink.Options) { o.Scope.Shard, o.Scope.Shards = 1, 2 })
+		for i := range 8 {
+			p.Put(fmt.Sprint("x-", i), "web", "1")
+		}
+		for i := range 8 {
+			p.Delete(fmt.Sprint("x-", i))
+		}
+		p.pass(time.Minute)
+		p.stop()
+		<-p.ended
+		p.reshard(3)
+		p.Restore(8)
+		p.shards(3, nil, 0, 1, 2)
+		p.equal()
+	})
+}
+
+// TestReshardKeepsTheCause of a list that is to come: an object that the table lacks does not mean
+// that the server was restored.
+func TestReshardKeepsTheCause(t *testing.T) {
+	perform(t, func(t *testing.T, p *play) {
+		for i := range 10 {
+			p.Put(fmt.Sprint("n-", i), []string{"web", "db"}[i%2], "1")
+		}
+		p.shards(2, func(s *sink.Scope) { s.Labels = "app=web" }, 0, 1)
+		for i := range 2 {
+			scope := sink.Scope{Cluster: "c", Resource: sinktest.Resource, Labels: "app=db", Shard: i, Shards: 2, Rescope: true}
+			if _, _, err := p.db.Open(t.Context(), scope); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.reshard(3)
+		p.shards(3, func(s *sink.Scope) { s.Labels = "app=db" }, 0, 1, 2)
+		p.gaps(sink.CauseRescoped, sink.CauseRescoped, sink.CauseRescoped)
+	})
+}
+
+// shards runs these of so many shards, one after the other.
+func (p *play) shards(shards int, change func(*sink.Scope), of ...int) {
+	p.t.Helper()
+	for _, i := range of {
+		p.start(func(o *sink.Options) {
+			o.Scope.Shard, o.Scope.Shards = i, shards
+			if change != nil {
+				change(&o.Scope)
+			}
+		})
+		p.pass(time.Minute)
+		p.stop()
+		<-p.ended
+	}
+}
+
+func (p *play) reshard(shards int) {
+	p.t.Helper()
+	if err := p.db.Reshard(p.t.Context(), "c", sinktest.Resource, shards); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
 // TestEachGapHasItsID: a table that is divided otherwise lists from where its former shards
 // have listed already, and may list twice at one revision.
 func TestEachGapHasItsID(t *testing.T) {
 	perform(t, func(t *testing.T, p *play) {
-		run := func(shards int, of ...int) {
-			for _, i := range of {
-				p.start(func(o *sink.Options) { o.Scope.Shard, o.Scope.Shards = i, shards })
-				p.pass(time.Minute)
-				p.stop()
-				<-p.ended
-			}
-		}
 		for i := range 30 {
 			p.Put(fmt.Sprint("n-", i), "web", "1")
 		}
-		run(3, 0, 1, 2)
+		p.shards(3, nil, 0, 1, 2)
 		p.change("2")
 		p.Expire()
-		run(3, 0)
+		p.shards(3, nil, 0)
 		for _, shards := range []int{2, 3} {
-			if err := p.db.Reshard(t.Context(), "c", sinktest.Resource, shards); err != nil {
-				t.Fatal(err)
-			}
-			run(shards, 0)
+			p.reshard(shards)
+			p.shards(shards, nil, 0)
 		}
-		run(3, 1, 2)
+		p.shards(3, nil, 1, 2)
 		gaps, err := p.db.Gaps(t.Context(), "c", sinktest.Resource)
 		if err != nil {
 			t.Fatal(err)

@@ -35,14 +35,16 @@ func Reshard(old []sink.Position, r kube.Resource, shards int) ([]sink.Position,
 	if !same {
 		next.Revision = ""
 	}
+	cause := sink.CauseResharded
 	for _, p := range old {
 		if a, b := next.Scope.Selection(), p.Scope.Selection(); a != b {
 			return nil, fmt.Errorf("%s: the shards hold the selections %s and %s: have all of them started with --rescope first: %w", r.GroupResource(), a, b, sink.ErrRefused)
 		}
 		same = same && p.Phase == sink.Live && p.Revision == next.Revision && p.Epoch == next.Epoch
-		if next.Epoch != p.Epoch {
-			next.Epoch = max(next.Epoch, p.Epoch) + 1 // which state is of which epoch is not known
+		if p.Phase != sink.Live && p.Cause != "" && p.Cause != sink.CauseExpired {
+			cause = p.Cause // the table may lack more than the changes since
 		}
+		next.Epoch = max(next.Epoch, p.Epoch)
 		next.Generation, next.Sequence = max(next.Generation, p.Generation), max(next.Sequence, p.Sequence)
 		if p.Revision == "" || next.Revision.Newer(p.Revision) {
 			next.Revision = p.Revision
@@ -55,7 +57,9 @@ func Reshard(old []sink.Position, r kube.Resource, shards int) ([]sink.Position,
 		next.Control = ""
 	}
 	if begun := slices.ContainsFunc(old, func(p sink.Position) bool { return p.Revision != "" || p.Cause != "" }); !same && begun {
-		next.Phase, next.Cause = sink.Loading, sink.CauseResharded
+		// The next epoch, as what one shard has seen is forgotten: whether the server is restored to
+		// before that cannot be known.
+		next.Epoch, next.Phase, next.Cause = next.Epoch+1, sink.Loading, cause
 	}
 	next.Generation, next.Sequence, next.Time = next.Generation+1, next.Sequence+1, time.Now().UTC()
 	all := make([]sink.Position, shards)
