@@ -128,7 +128,7 @@ func (p *program) flagSet(out io.Writer) *pflag.FlagSet {
 	f.IntVar(&p.selection.maxObject, "max-object", 0, "store only the metadata of objects above this number of bytes (default: no limit)")
 	f.IntVar(&p.batch.records, "batch", 500, "commit at most this number of records at once")
 	f.DurationVar(&p.batch.flush, "flush", 500*time.Millisecond, "commit records that are this old")
-	f.StringVar(&p.replicas.lease, "lease", "", "elect one replica by the Lease NAMESPACE/NAME; not with sqlite and file")
+	f.StringVar(&p.replicas.lease, "lease", "", "elect one replica by the Lease NAMESPACE/NAME, with --shard I NAMESPACE/NAME-I; not with sqlite and file")
 	f.IntVar(&p.replicas.shards, "shards", 1, "divide each resource into this number of shards; fixed when the table is made, unless by reshard")
 	f.IntVar(&p.replicas.shard, "shard", -1, "move only this shard, counted from 0 (default: all)")
 	f.StringVar(&p.listen, "listen", "", "serve /metrics, /readyz and /livez at this address, such as :8080")

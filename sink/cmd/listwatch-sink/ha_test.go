@@ -54,15 +54,7 @@ func leader(t *testing.T, all []*replica) (int, kube.Revision) {
 // SIGKILL, while the cluster changes: nothing is lost or doubled.
 func TestReplicasTakeOver(t *testing.T) {
 	t.Parallel()
-	srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv.Start()
-	t.Cleanup(func() { stopNATS(srv) })
-	if !srv.ReadyForConnections(time.Minute) {
-		t.Fatal("NATS is not ready")
-	}
+	srv := startNATS(t)
 	s := newStage(t)
 	s.args[3] = srv.ClientURL()
 	w := sinktest.NewWorld(s.server)
@@ -103,6 +95,36 @@ func TestReplicasTakeOver(t *testing.T) {
 			t.Errorf("%s, want at most %s", pause, limit)
 		}
 	}
+}
+
+// TestEachShardHasALeader, though all of them name one Lease.
+func TestEachShardHasALeader(t *testing.T) {
+	t.Parallel()
+	srv := startNATS(t)
+	s := newStage(t)
+	s.args[3] = srv.ClientURL()
+	s.put(kube.ConfigMaps, "first", "")
+	for _, shard := range []string{"0", "1"} {
+		_, errs := s.child("configmaps", "--cluster-id", "c", "--shards", "2", "--shard", shard, "--lease", "default/listwatch-sink")
+		errs.wait(t, isLive.String(), 1)
+		if s.server.Get(kube.Leases, kube.Key{Namespace: "default", Name: "listwatch-sink-" + shard}) == nil {
+			t.Errorf("shard %s has no Lease", shard)
+		}
+	}
+}
+
+func startNATS(t *testing.T) *server.Server {
+	t.Helper()
+	srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv.Start()
+	t.Cleanup(func() { stopNATS(srv) })
+	if !srv.ReadyForConnections(time.Minute) {
+		t.Fatal("NATS is not ready")
+	}
+	return srv
 }
 
 // unrest writes to a world until rest is called, which waits for the last write. The values

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -187,6 +188,9 @@ func (p *program) leaseKey() (kube.Key, error) {
 	k, err := kube.ParseKey(p.replicas.lease)
 	if err != nil || k.Namespace == "" {
 		return k, usage("--lease %q: not NAMESPACE/NAME", p.replicas.lease)
+	}
+	if p.replicas.shard >= 0 { // each shard has a leader
+		k.Name += "-" + strconv.Itoa(p.replicas.shard)
 	}
 	return k, nil
 }
