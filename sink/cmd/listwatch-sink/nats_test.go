@@ -43,12 +43,7 @@ func TestProgramMovesIntoNATS(t *testing.T) {
 
 // TestHistoryOfAStreamThatExists: only what would write with --history warns of other limits.
 func TestHistoryOfAStreamThatExists(t *testing.T) {
-	srv, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv.Start()
-	t.Cleanup(func() { stopNATS(srv) })
+	srv := startNATS(t)
 	s := newStage(t)
 	s.args = append(s.args[:2:2], "--to", srv.ClientURL())
 	for _, run := range []struct {
