@@ -252,6 +252,9 @@ func (c *Cluster) resync() {
 			c.mark(task{l.resource.Plural, key})
 		}
 	}
+	for e := range c.endpoints.all() {
+		c.markServiceOf(e)
+	}
 	c.orphaned = true
 }
 

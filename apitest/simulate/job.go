@@ -89,6 +89,9 @@ func (c *Cluster) syncJob(ctx context.Context, j *job) {
 		return
 	}
 	st, n := j.census(c.podsOf(&j.object))
+	for _, p := range n.stored {
+		c.retry(c.untrack(j, p), j)
+	}
 	r := c.runs[j.Metadata.UID].after(n, c.now)
 	if st.StartTime == "" && !j.Spec.Suspend {
 		st.StartTime = stamp(c.now)
@@ -113,7 +116,7 @@ func (c *Cluster) syncJob(ctx context.Context, j *job) {
 	}
 	st.Active = len(n.active)
 	var end condition
-	if target.Type != "" && st.Active == 0 && st.Terminating == 0 && len(n.ended) == 0 {
+	if target.Type != "" && st.Active == 0 && st.Terminating == 0 && len(n.stored)+n.succeeded+n.failed == 0 {
 		end = condition{Type: "Failed", Reason: target.Reason, Message: target.Message}
 		if target.Type == "SuccessCriteriaMet" {
 			end.Type = "Complete"
@@ -130,9 +133,6 @@ func (c *Cluster) syncJob(ctx context.Context, j *job) {
 		return
 	}
 	c.runs[j.Metadata.UID] = r
-	for _, p := range n.ended {
-		c.retry(c.untrack(p), j)
-	}
 	switch end.Type {
 	case "Complete":
 		c.record(kube.Jobs, &j.object, "job-controller", "Completed", "Job completed")

@@ -42,3 +42,20 @@ func TestRestoredClusterGoesOn(t *testing.T) {
 		}
 	}
 }
+
+// TestEndpointsOfARestoredClusterHaveAService, also where the restore brings them back alone.
+func TestEndpointsOfARestoredClusterHaveAService(t *testing.T) {
+	play(t, simulate.Options{}, func(w *world) {
+		w.srv.Put(kube.Services, web)
+		<-time.After(5 * time.Second)
+		w.delete(kube.Services, "web")
+		gone := w.srv.Revision()
+		<-time.After(5 * time.Second)
+		w.srv.RestoreTo(gone)
+		if n := len(w.list(kube.Endpoints)); n != 1 {
+			t.Fatalf("%d Endpoints after the restore", n)
+		}
+		<-time.After(30 * time.Second)
+		equal(t, "Endpoints and slices", [2]int{len(w.list(kube.Endpoints)), len(w.list(kube.EndpointSlices))}, [2]int{})
+	})
+}

@@ -178,7 +178,14 @@ func (c *Cluster) sawEndpoints(old, e *object) {
 			c.recheck(s.Metadata.UID)
 		}
 	}
-	if e != nil && c.starting && e.Metadata.Labels[endpointsLabel] == endpointsManager {
+	if e != nil && c.starting {
+		c.markServiceOf(e)
+	}
+}
+
+// markServiceOf marks the service of Endpoints, which may be gone.
+func (c *Cluster) markServiceOf(e *object) {
+	if e.Metadata.Labels[endpointsLabel] == endpointsManager {
 		c.mark(task{kube.Services.Plural, e.key()})
 	}
 }

@@ -49,9 +49,12 @@ func (c *Cluster) track(p *pod) bool {
 	return c.put(kube.Pods, &p.object, whole)
 }
 
-// untrack removes the finalizer of p, whose UID is in the status of its Job. With it goes a pod
-// that has waited for nothing else.
-func (c *Cluster) untrack(p *pod) bool {
+// untrack removes the finalizer of p, whose UID is in the status of j. With it goes a pod that has
+// waited for nothing else.
+func (c *Cluster) untrack(j *job, p *pod) bool {
+	if !same(c.srv.Get(kube.Jobs, j.key()), j.body) {
+		return false // the status may be another one
+	}
 	rest := p.otherFinalizers()
 	if p.leaving() && p.over() && len(rest) == 0 {
 		return c.remove(kube.Pods, &p.object)
@@ -114,8 +117,8 @@ type uncounted struct {
 // census has the pods of a Job.
 type census struct {
 	active            []*pod // neither over nor leaving
-	ended             []*pod // in the new status, and with the finalizer
-	succeeded, failed int    // of these, those that the old status does not have
+	stored            []*pod // in the old status, and with the finalizer
+	succeeded, failed int    // of those with the finalizer that have ended, the others
 }
 
 // census returns the next status of j, with its pods counted.
@@ -147,13 +150,14 @@ func (j *job) census(pods []*pod) (st jobStatus, n census) {
 			continue
 		}
 		delete(as, p.Metadata.UID)
-		n.ended = append(n.ended, p)
 		list, fresh := &st.Uncounted.Failed, &n.failed
 		if how == "Succeeded" || !known && p.Status.Phase == "Succeeded" {
 			list, fresh = &st.Uncounted.Succeeded, &n.succeeded
 		}
 		*list = append(*list, p.Metadata.UID)
-		if !known {
+		if known {
+			n.stored = append(n.stored, p)
+		} else {
 			*fresh++
 		}
 	}
