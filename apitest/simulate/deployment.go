@@ -103,11 +103,18 @@ func (c *Cluster) syncDeployment(ctx context.Context, d *deployment) {
 		}
 		c.shrink(d, old, counts, spec.total-(want-unavailable)-max(0, size-counts[now].available), all.available-(want-unavailable))
 	}
-	if now != nil {
+	if d.Spec.Paused || isComplete(now, counts[now], all, want) {
 		c.prune(d, old, counts)
+	}
+	if now != nil {
 		c.number(ctx, d, now, old)
 	}
 	c.reportDeployment(ctx, d, now, want, unavailable, spec.total, all, counts[now])
+}
+
+// isComplete reports whether all pods are of the current template, whose set is now, and available.
+func isComplete(now *replicaSet, updated, all tally, want int) bool {
+	return now != nil && updated.total == want && all.total == want && all.available >= want
 }
 
 func orZero(s *replicaSet) int {
@@ -300,7 +307,7 @@ func (c *Cluster) reportDeployment(ctx context.Context, d *deployment, now *repl
 	switch deadline := c.deadline(d, progressing); {
 	case d.Spec.Paused:
 		set("Progressing", "Unknown", "DeploymentPaused", "Deployment is paused", false)
-	case now != nil && updated.total == want && all.total == want && all.available >= want:
+	case isComplete(now, updated, all, want):
 		set("Progressing", "True", "NewReplicaSetAvailable", "ReplicaSet "+name+" has successfully progressed.", false)
 	case !moved && (progressing.Reason == late || !deadline.IsZero() && !deadline.After(c.now)):
 		set("Progressing", "False", late, "ReplicaSet "+name+" has timed out progressing.", false)

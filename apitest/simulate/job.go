@@ -184,7 +184,7 @@ func (c *Cluster) manage(j *job, r run, st *jobStatus, active []*pod) {
 	case st.succeeded() > 0: // a queue: complete when one has succeeded and the others have ended
 		want = len(active)
 	}
-	slices.SortStableFunc(active, func(a, b *pod) int { return leastWanted(b, a) })
+	slices.SortStableFunc(active, func(a, b *pod) int { return leastWanted(b, a, c.now, nil) })
 	for i, p := range active {
 		switch {
 		case i >= want:

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -123,7 +125,8 @@ func (c *Cluster) syncSet(s *replicaSet) {
 	}
 	if missing < 0 {
 		rest := slices.DeleteFunc(pods, func(p *pod) bool { return p.leaving() || p.over() })
-		slices.SortStableFunc(rest, leastWanted)
+		on := c.crowds(s)
+		slices.SortStableFunc(rest, func(a, b *pod) int { return leastWanted(a, b, c.now, on) })
 		for _, p := range rest[:min(-missing, burst)] {
 			c.stop(p)
 			c.record(kube.ReplicaSets, &s.object, "replicaset-controller", "SuccessfulDelete", "Deleted pod: %s", p.Metadata.Name)
@@ -144,21 +147,83 @@ func (c *Cluster) syncSet(s *replicaSet) {
 	c.put(kube.ReplicaSets, &s.object, f)
 }
 
-// leastWanted sorts pods in the order in which they are deleted: without a node, not
-// ready, young.
-func leastWanted(a, b *pod) int {
-	bit := func(x bool) int {
-		if x {
-			return 1
-		}
-		return 0
+// leastWanted compares pods in the order in which they are deleted: those without a node come
+// first, then pending ones, those that are not ready, those of low cost and of full nodes, those
+// that are ready since short, those with restarts, young ones. Times are compared in powers of
+// two, and within one by UID. As a real Job does, one without on compares neither cost nor nodes,
+// and times exactly.
+func leastWanted(a, b *pod, now time.Time, on map[string]int) int {
+	order := b.lacks() - a.lacks()
+	if on != nil {
+		order = cmp.Or(order, cmp.Compare(a.cost(), b.cost()), on[b.Spec.NodeName]-on[a.Spec.NodeName])
 	}
-	return cmp.Or(
-		cmp.Compare(bit(a.Spec.NodeName != ""), bit(b.Spec.NodeName != "")),
-		cmp.Compare(bit(a.Status.Phase == "Running"), bit(b.Status.Phase == "Running")),
-		cmp.Compare(bit(a.ready()), bit(b.ready())),
-		cmp.Compare(b.Metadata.CreationTimestamp, a.Metadata.CreationTimestamp),
-	)
+	since := func(p *pod) string { return find(p.Status.Conditions, "Ready").LastTransitionTime }
+	if order == 0 && a.ready() && since(a) != since(b) {
+		return younger(a, b, since, now, on != nil)
+	}
+	if order = cmp.Or(order, b.restarts()-a.restarts()); order != 0 {
+		return order
+	}
+	return younger(a, b, func(p *pod) string { return p.Metadata.CreationTimestamp }, now, on != nil)
+}
+
+// lacks is the greater, the less a pod has reached.
+func (p *pod) lacks() int {
+	switch {
+	case p.Spec.NodeName == "":
+		return 4
+	case p.ready():
+		return 0
+	case p.Status.Phase == "Running":
+		return 1
+	case p.Status.Phase == "Unknown":
+		return 2
+	}
+	return 3
+}
+
+// younger compares times of two pods, the later one first; roughly in powers of two.
+func younger(a, b *pod, of func(*pod) string, now time.Time, roughly bool) int {
+	if order := cmp.Compare(of(b), of(a)); order == 0 || !roughly {
+		return order
+	}
+	power := func(p *pod) int {
+		at, _ := time.Parse(time.RFC3339, of(p)) // unknown = long ago
+		return int(math.Log2(max(.5, float64(now.Sub(at)))))
+	}
+	return cmp.Or(power(a)-power(b), cmp.Compare(a.Metadata.UID, b.Metadata.UID))
+}
+
+// cost is what users say that the deletion of p costs.
+func (p *pod) cost() int {
+	n, _ := strconv.ParseInt(p.Metadata.Annotations["controller.kubernetes.io/pod-deletion-cost"], 10, 32) // else 0
+	return int(n)
+}
+
+// restarts is the highest number of a container of p.
+func (p *pod) restarts() (n int) {
+	for _, s := range p.Status.ContainerStatuses {
+		n = max(n, s.RestartCount)
+	}
+	return n
+}
+
+// crowds returns how many active pods of s, and of the other sets of its Deployment, are on each
+// node.
+func (c *Cluster) crowds(s *replicaSet) map[string]int {
+	sets := map[string]*replicaSet{s.Metadata.Name: s}
+	for _, other := range c.sets[s.Metadata.controller().UID] {
+		sets[other.Metadata.Name] = other
+	}
+	on := map[string]int{}
+	for _, one := range sets {
+		for _, p := range c.podsOf(&one.object) {
+			if !p.over() && !p.leaving() {
+				on[p.Spec.NodeName]++
+			}
+		}
+	}
+	return on
 }
 
 // tries limits the names that are drawn for a new object, as in a real server.
