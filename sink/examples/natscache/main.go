@@ -41,8 +41,8 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	c := &cache{objects: map[string]sink.Record{}, changed: func(c *cache, key string, r *sink.Record) {
-		if c.live {
+	c := &cache{objects: map[string]sink.Record{}, positions: map[string]position{}, changed: func(c *cache, key string, r *sink.Record) {
+		if c.live() {
 			fmt.Println(r.Type, r.Key(), r.Revision, len(c.objects), "objects")
 		}
 	}}
@@ -53,9 +53,26 @@ func main() {
 
 // cache holds the objects of one resource by their keys in the bucket.
 type cache struct {
-	objects map[string]sink.Record
-	live    bool // objects is the collection as of some revision
-	changed func(c *cache, key string, r *sink.Record)
+	objects   map[string]sink.Record
+	positions map[string]position // of the shards, by their keys
+	changed   func(c *cache, key string, r *sink.Record)
+}
+
+// position is what the cache reads of a position.
+type position struct {
+	Phase  sink.Phase `json:"phase"`
+	Shards int        `json:"shards"`
+}
+
+// live reports whether objects is the collection: in phase LIVE a shard is complete as of its
+// revision, in phase LOADING it has old objects and new ones.
+func (c *cache) live() bool {
+	for _, p := range c.positions {
+		if p.Phase != sink.Live || p.Shards != len(c.positions) {
+			return false // of a shard that there is still to come, too
+		}
+	}
+	return len(c.positions) > 0
 }
 
 // follow keeps the cache up to date until ctx ends. The consumer begins with the last
@@ -85,28 +102,29 @@ func (c *cache) follow(ctx context.Context, js natsjs.JetStream, bucket, cluster
 	}
 }
 
-// take takes a message. A position follows the objects that it covers: in phase LIVE the
-// cache is complete, in phase LOADING it has old objects and new ones.
+// take takes a message. A position follows the objects that it covers.
 func (c *cache) take(key string, m natsjs.Msg) error {
 	gone := m.Headers().Get("KV-Operation") != "" // such a message may have no data
 	if strings.HasPrefix(key, "positions.") {
-		if gone {
-			return nil // of a shard that there is no more
+		if gone { // of a shard that there is no more
+			delete(c.positions, key)
+			return nil
 		}
-		var position struct {
-			Phase sink.Phase `json:"phase"`
-		}
-		if err := json.Unmarshal(m.Data(), &position); err != nil {
+		var p position
+		if err := json.Unmarshal(m.Data(), &p); err != nil {
 			return fmt.Errorf("read the position %s: %w", key, err)
 		}
-		c.live = position.Phase == sink.Live
+		c.positions[key] = p
 		return nil
 	}
-	r := c.objects[key]
-	if gone {
+	r, held := c.objects[key]
+	switch {
+	case gone && !held: // it came and went in one commit
+		return nil
+	case gone:
 		delete(c.objects, key)
 		r.Type = sink.Deleted
-	} else {
+	default:
 		r = sink.Record{}
 		if err := json.Unmarshal(m.Data(), &r); err != nil {
 			return fmt.Errorf("read the object %s: %w", key, err)
