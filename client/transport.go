@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/client/internal/alert"
+	"github.com/listwatch/listwatch/internal/wait"
 )
 
 // wrapped returns a connection pool, wrapped by Wrap.
@@ -66,11 +67,11 @@ func isLoopback(host string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// maxDials limits the connections that are opened for one request. A healthy server that
-// permits few streams on a connection needs several: others take what it has opened.
-const maxDials = 20
+// maxDials limits the connections that are opened for one request, after freeDials with growing
+// pauses. A healthy server that permits few streams on each needs several: others take them.
+const maxDials, freeDials = 50, 10
 
-var errDials = fmt.Errorf("%d connections were opened for the request, and it got no response", maxDials)
+var errDials = fmt.Errorf("%d connections were opened for the request, and it got no response: the server ended them, or permits few requests on each", maxDials)
 
 type dialsKey struct{}
 
@@ -83,8 +84,14 @@ func countDials(ctx context.Context) context.Context {
 // limited returns dial with the limit of countDials.
 func limited(dial dialer) dialer {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		if n, ok := ctx.Value(dialsKey{}).(*atomic.Int64); ok && n.Add(1) > maxDials {
-			return nil, errDials
+		if c, ok := ctx.Value(dialsKey{}).(*atomic.Int64); ok {
+			n := c.Add(1)
+			if n > maxDials {
+				return nil, errDials
+			}
+			if err := wait.For(ctx, time.Duration(max(0, n-freeDials))*10*time.Millisecond); err != nil {
+				return nil, err
+			}
 		}
 		return dial(ctx, network, address)
 	}

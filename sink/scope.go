@@ -242,10 +242,11 @@ var (
 // Resharder is a Sink that can change the number of shards of a table.
 type Resharder interface {
 	// Reshard divides the table of a resource into another number of shards, and takes over
-	// all of them: the Runners of the old shards end, and new ones must use the new number.
-	// If the old shards are at different revisions, the Runners of the new ones list the
-	// collection, write each object again with the next epoch, and report a GAP. After an error or a crash, either nothing has changed, or
-	// Open refuses the resource until a Reshard, to any number of shards, has succeeded.
+	// all of them: the Runners of the old shards end, and new ones must use the new number. If
+	// the old shards are at different revisions, the Runners of the new ones list the
+	// collection, write each object again with the next epoch, and report a GAP. After an
+	// error or a crash, either nothing has changed, or Open refuses the resource until a
+	// Reshard, to any number of shards, has succeeded.
 	Reshard(ctx context.Context, cluster string, r kube.Resource, shards int) error
 }
 

@@ -18,7 +18,7 @@
 // object that comes in neither form was deleted.
 //
 // Requests are limited to about one a second after a burst of thirty, whatever the server
-// responds. One opens 20 connections at most, if the server ends each without an answer. A
+// responds. One opens 50 connections at most, if the server ends each without an answer. A
 // page of a list, except the last one, counts as a fraction of a request; the more objects
 // it contains, the smaller the fraction. A later loop over the same watcher shares the
 // limit of the first. Pauses after a request are reported: see [Watcher.Events].

@@ -57,8 +57,8 @@ func Reshard(old []sink.Position, r kube.Resource, shards int) ([]sink.Position,
 		next.Control = ""
 	}
 	if begun := slices.ContainsFunc(old, func(p sink.Position) bool { return p.Revision != "" || p.Cause != "" }); !same && begun {
-		// The next epoch, as what one shard has seen is forgotten: whether the server is restored to
-		// before that cannot be known.
+		// The next epoch, as what one shard has seen is forgotten: whether the server was
+		// restored to before that cannot be known.
 		next.Epoch, next.Phase, next.Cause = next.Epoch+1, sink.Loading, cause
 	}
 	next.Generation, next.Sequence, next.Time = next.Generation+1, next.Sequence+1, time.Now().UTC()
