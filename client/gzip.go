@@ -22,16 +22,14 @@ func unpack(resp *http.Response) {
 // packedBody decompresses. It reads nothing before its first Read.
 type packedBody struct {
 	io.ReadCloser
-	gz  *gzip.Reader
-	err error // of its header
+	gz *gzip.Reader
 }
 
-func (b *packedBody) Read(p []byte) (int, error) {
-	if b.gz == nil && b.err == nil {
-		b.gz, b.err = gzip.NewReader(b.ReadCloser)
-	}
-	if b.err != nil {
-		return 0, b.err
+func (b *packedBody) Read(p []byte) (_ int, err error) {
+	if b.gz == nil {
+		if b.gz, err = gzip.NewReader(b.ReadCloser); err != nil {
+			return 0, err // which ends every reader
+		}
 	}
 	return b.gz.Read(p)
 }

@@ -65,9 +65,7 @@ func (b *idleBody) Read(p []byte) (int, error) {
 	b.dog.arm()
 	n, err := b.rc.Read(p)
 	b.dog.disarm()
-	if err == nil {
-		err = b.dog.ctx.Err() // 4 MiB may have come, and be 4 GiB when they are decompressed
-	}
+	err = cmp.Or(err, b.dog.ctx.Err()) // 4 MiB may have come, and be 4 GiB when decompressed
 	if err != nil && err != io.EOF {
 		if err = b.dog.explain(err); errors.Is(err, ErrIdle) {
 			b.dead()

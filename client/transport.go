@@ -60,11 +60,8 @@ func (c Config) transport(base *url.URL, tc *tls.Config) *http.Transport {
 }
 
 func isLoopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
 	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.IsLoopback()
+	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
 // maxDials limits the connections that are opened for one request, after freeDials with growing
@@ -89,9 +86,7 @@ func limited(dial dialer) dialer {
 			if n > maxDials {
 				return nil, errDials
 			}
-			if err := wait.For(ctx, time.Duration(max(0, n-freeDials))*10*time.Millisecond); err != nil {
-				return nil, err
-			}
+			_ = wait.For(ctx, time.Duration(max(0, n-freeDials))*10*time.Millisecond) // or dial fails
 		}
 		return dial(ctx, network, address)
 	}
