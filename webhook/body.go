@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"sync"
 )
 
@@ -15,9 +16,11 @@ import (
 const (
 	maxAdmission  = 8 << 20
 	maxConversion = 64 << 20
-	maxTogether   = 256 << 20 // bodies of all requests that are being answered
-	firstPiece    = 16 << 10  // of a body, before anything of it came
-	maxDecoded    = 128 << 20 // weights of the requests that functions have
+	maxTogether   = 256 << 20                   // bodies of all requests that are being answered
+	firstPiece    = 16 << 10                    // of a body, before anything of it came
+	maxSmall      = maxConnections * firstPiece // of maxTogether: bodies of one piece
+	maxOver       = 2                           // addresses of which one body may exceed these limits
+	maxDecoded    = 128 << 20                   // weights of the requests that functions have
 )
 
 // weight estimates the memory that the values of a body take once it is decoded, several times for
@@ -34,36 +37,73 @@ var errCrowded = errors.New("too many large requests at a time")
 type budget struct {
 	mu      sync.Mutex
 	left    int64
-	over    bool          // one request has more than was left
-	changed chan struct{} // closed when there is more
+	each    int64                   // what large bodies of one address may have
+	kept    int64                   // of what is left: only for small bodies
+	of      map[netip.Addr]int64    // what an address has
+	over    map[netip.Addr]struct{} // addresses of which one request has more than it may, maxOver at most
+	changed chan struct{}           // closed when there is more
 }
 
-func newBudget(n int64) *budget { return &budget{left: n, changed: make(chan struct{})} }
+func newBudget(n int64) *budget {
+	return &budget{left: n, each: n, of: make(map[netip.Addr]int64), over: make(map[netip.Addr]struct{}), changed: make(chan struct{})}
+}
+
+// shared keeps bytes of b for small bodies, and gives one address at most half: like the
+// connections of guard.Share, half of them are left to others, with a small body each.
+func (b *budget) shared(kept int64) *budget {
+	b.kept, b.each = kept, (b.left-kept)/2
+	return b
+}
+
+// takes counts n bytes of an address, and reports whether there is room for them.
+func (b *budget) takes(at netip.Addr, n int64, small bool) bool {
+	left, most := b.left-b.kept, b.each
+	if small {
+		left, most = b.left, b.each+b.kept/2
+	}
+	if n > left || b.of[at]+n > most {
+		return false
+	}
+	b.left -= n
+	b.of[at] += n
+	return true
+}
+
+// exceed reports whether a request of an address may have more than there is room for.
+func (b *budget) exceed(at netip.Addr) bool {
+	if _, other := b.over[at]; other || len(b.over) == maxOver {
+		return false
+	}
+	b.over[at] = struct{}{}
+	return true
+}
 
 // share is what one request has of a budget.
 type share struct {
-	of   *budget
-	n    int64
-	over bool
+	of    *budget
+	at    netip.Addr // of the client
+	small bool       // the body, or what is read of it so far, is one piece
+	n     int64
+	over  bool // it has more than n, which the budget does not count
 }
 
-// take waits until n bytes are left. It returns false if ctx ends first. Requests that
+// take waits until there is room for n bytes. It returns false if ctx ends first. Requests that
 // have a part of their bodies may wait for each other: one of them gets what it needs.
 func (s *share) take(ctx context.Context, n int64) bool {
 	b := s.of
 	for {
 		b.mu.Lock()
-		if n > b.left && s.n > 0 && !b.over {
-			b.over, s.over = true, true
-		}
-		if n <= b.left || s.over {
-			b.left -= n
+		fits := b.takes(s.at, n, s.small)
+		if fits {
 			s.n += n
-			b.mu.Unlock()
-			return true
+		} else if s.n > 0 && !s.over {
+			s.over = b.exceed(s.at)
 		}
 		changed := b.changed
 		b.mu.Unlock()
+		if fits || s.over {
+			return true
+		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
@@ -78,8 +118,11 @@ func (s *share) release() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.left += s.n
+	if b.of[s.at] -= s.n; b.of[s.at] == 0 {
+		delete(b.of, s.at)
+	}
 	if s.over {
-		b.over = false
+		delete(b.over, s.at)
 	}
 	s.n, s.over = 0, false
 	close(b.changed)
@@ -95,6 +138,7 @@ func (s *share) read(ctx context.Context, r *http.Request, limit int) ([]byte, e
 	var body []byte
 	for size := int64(firstPiece); ; size *= 2 {
 		size = min(size, most)
+		s.small = size <= firstPiece && r.ContentLength <= firstPiece
 		if !s.take(ctx, size-int64(len(body))) {
 			return nil, errCrowded
 		}

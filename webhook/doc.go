@@ -14,7 +14,8 @@
 // With [Convert], a function converts one object, and the server calls it for each object
 // of a request. The server does not wait for caches and refuses requests that are not
 // reviews. The body of a request may have 8 MiB, that of a conversion 64 MiB, and all
-// bodies together 256 MiB. When it is stopped, the server continues to serve for 15 s.
+// bodies together 256 MiB, those of one address half; more of them wait. When it is stopped,
+// the server continues to serve for 15 s.
 //
 // The replicas share a Secret with a CA and a certificate, and write the CA into the webhook
 // configurations and definitions. They use conditional writes and need no leader. A CA signs one

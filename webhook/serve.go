@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -160,7 +161,7 @@ func (s *Server) review(ctx context.Context, h *hook, w http.ResponseWriter, r *
 	if by, ok := ctx.Deadline(); ok {
 		_ = http.NewResponseController(w).SetReadDeadline(by) // of the body; net/http lifts it at its end
 	}
-	held := share{of: s.budget}
+	held := share{of: s.budget, at: address(r)}
 	defer held.release()
 	body, err := held.read(ctx, r, h.limit)
 	switch {
@@ -185,6 +186,12 @@ func (s *Server) review(ctx context.Context, h *hook, w http.ResponseWriter, r *
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(b)
 	return http.StatusOK, o, nil
+}
+
+// address returns that of the client of r; the zero Addr if that is no IP address.
+func address(r *http.Request) netip.Addr {
+	at, _ := netip.ParseAddrPort(r.RemoteAddr)
+	return at.Addr().Unmap()
 }
 
 // patience is how long the API server waits, which it says in the query.

@@ -215,7 +215,7 @@ func New(c *client.Client, o Options) (*Server, error) {
 		}
 		o.URL = strings.TrimSuffix(o.URL, "/")
 	}
-	s := &Server{client: c, options: o, clock: time.Now, converters: make(map[string]*converter), budget: newBudget(maxTogether), decoded: newBudget(maxDecoded),
+	s := &Server{client: c, options: o, clock: time.Now, converters: make(map[string]*converter), budget: newBudget(maxTogether).shared(maxSmall), decoded: newBudget(maxDecoded),
 		traces: []Trace{o.Trace}, log: o.Logger, ready: errStarting}
 	s.listen = func() (net.Listener, error) { return net.Listen("tcp", o.Listen) }
 	if s.log == nil {
