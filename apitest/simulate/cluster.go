@@ -97,7 +97,7 @@ func New(srv *apitest.Server, o Options) *Cluster {
 		o.Speed = 1
 	}
 	return &Cluster{
-		srv: srv, options: o, churn: o.Churn, random: rand.New(rand.NewPCG(o.Seed, 0x5eed)),
+		srv: srv, options: o, churn: rate(o.Churn), random: rand.New(rand.NewPCG(o.Seed, 0x5eed)),
 		nodes:        newView[*node](kube.Nodes, func() thing { return new(node) }),
 		pods:         newView[*pod](kube.Pods, func() thing { return new(pod) }),
 		deployments:  newView[*deployment](kube.Deployments, func() thing { return new(deployment) }),
@@ -157,7 +157,15 @@ func (c *Cluster) Run(ctx context.Context) error {
 func (c *Cluster) Churn(perSecond float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.churn = max(0, perSecond)
+	c.churn = rate(perSecond)
+}
+
+// rate returns a rate of restarts; 0 for what is none.
+func rate(perSecond float64) float64 {
+	if perSecond > 0 {
+		return perSecond
+	}
+	return 0
 }
 
 // Limits of the cost of a large cluster: the pause between two looks for each pod, and

@@ -72,12 +72,13 @@ func (c *Cluster) syncDeployment(ctx context.Context, d *deployment) {
 	i := slices.IndexFunc(sets, func(s *replicaSet) bool { return s.Metadata.Labels[hashLabel] == hash })
 	me := task{kube.Deployments.Plural, d.key()}
 	counts := map[*replicaSet]tally{}
-	var all, spec tally // spec.total: desired pods of the sets
+	var all, spec tally // spec: desired pods of the sets; of these, available ones
 	for _, s := range sets {
 		n := c.count(c.podsOf(&s.object), d.Spec.MinReadySeconds, me)
 		counts[s] = n
 		all.total, all.ready, all.available, all.leaving = all.total+n.total, all.ready+n.ready, all.available+n.available, all.leaving+n.leaving
 		spec.total += s.replicas()
+		spec.available += min(n.available, s.replicas()) // the others are about to be stopped
 	}
 	old := sets
 	var now *replicaSet
@@ -101,7 +102,7 @@ func (c *Cluster) syncDeployment(ctx context.Context, d *deployment) {
 		if now == nil || size != grown {
 			c.grow(d, now, hash, grown)
 		}
-		c.shrink(d, old, counts, spec.total-(want-unavailable)-max(0, size-counts[now].available), all.available-(want-unavailable))
+		c.shrink(d, old, counts, spec.total-(want-unavailable)-max(0, size-counts[now].available), spec.available-(want-unavailable))
 	}
 	if d.Spec.Paused || isComplete(now, counts[now], all, want) {
 		c.prune(d, old, counts)

@@ -212,23 +212,22 @@ func (c *Cluster) restart() {
 	c.mu.Unlock()
 	c.due += rate * c.now.Sub(c.churned).Seconds()
 	c.churned = c.now
-	if rows := c.pods.rows; len(rows) > 0 {
-		c.due = min(c.due, float64(len(rows)))
-		for ; c.due >= 1; c.due-- {
-			if p, ok := rows[c.random.IntN(len(rows))].obj.(*pod); ok {
-				c.again(p)
-			}
+	if c.due < 1 {
+		return
+	}
+	var running []*pod
+	for p := range c.pods.all() {
+		if p.ready() && !p.leaving() && len(p.Status.ContainerStatuses) > 0 {
+			running = append(running, p)
 		}
-	} else {
-		c.due = 0
+	}
+	for c.due = min(c.due, float64(len(running))); c.due >= 1; c.due-- {
+		c.again(running[c.random.IntN(len(running))])
 	}
 }
 
-// again restarts p's first container, if it is running.
+// again restarts p's first container.
 func (c *Cluster) again(p *pod) {
-	if !p.ready() || p.leaving() || len(p.Status.ContainerStatuses) == 0 {
-		return
-	}
 	list := slices.Clone(p.Status.ContainerStatuses)
 	s := &list[0]
 	s.RestartCount++

@@ -59,3 +59,49 @@ func TestOldSetsStayUntilTheRolloutIsComplete(t *testing.T) {
 		equal(t, "sets afterwards", len(w.list(kube.ReplicaSets)), 1)
 	})
 }
+
+// TestTwoChangesKeepPodsAvailable: a pod that the first rollout is about to stop does not count as
+// one that the second may rely on.
+func TestTwoChangesKeepPodsAvailable(t *testing.T) {
+	play(t, simulate.Options{}, func(w *world) {
+		w.create(kube.Deployments, workload("web", "web:0", `,"replicas":10,"strategy":{"rollingUpdate":{"maxSurge":1,"maxUnavailable":1}}`))
+		<-time.After(30 * time.Second)
+		least := 10
+		for i := range 3 {
+			w.patch(kube.Deployments, "web", fmt.Sprintf(`{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"web:%d"}]}}}}`, i+1))
+			for range map[bool]int{true: 6000, false: 6}[i == 2] {
+				<-time.After(10 * time.Millisecond)
+				n := 0
+				for _, ready := range w.images() {
+					n += ready
+				}
+				least = min(least, n)
+			}
+		}
+		equal(t, "images", w.images(), map[string]int{"web:3": 10})
+		if least < 9 {
+			t.Errorf("%d pods were available at one time, want 9", least)
+		}
+	})
+}
+
+// TestChurnIsOfRunningPods, also beside many that have ended.
+func TestChurnIsOfRunningPods(t *testing.T) {
+	play(t, simulate.Options{Churn: -50}, func(w *world) {
+		w.srv.Put(kube.Deployments, workload("web", "web:1", `,"replicas":5`))
+		w.srv.Put(kube.Jobs, strings.Replace(workload("sum", "sum:1", `,"completions":50,"parallelism":50`), `"containers"`, `"restartPolicy":"Never","containers"`, 1))
+		<-time.After(30 * time.Second)
+		w.cluster.Churn(5)
+		<-time.After(20 * time.Second)
+		w.cluster.Churn(0)
+		n := 0
+		for _, p := range w.list(kube.Pods) {
+			for _, c := range p.Status.ContainerStatuses {
+				n += c.RestartCount
+			}
+		}
+		if n < 90 || n > 101 {
+			t.Errorf("%d restarts in 20 s, want 100", n)
+		}
+	})
+}

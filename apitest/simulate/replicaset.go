@@ -196,7 +196,11 @@ func younger(a, b *pod, of func(*pod) string, now time.Time, roughly bool) int {
 
 // cost is what users say that the deletion of p costs.
 func (p *pod) cost() int {
-	n, _ := strconv.ParseInt(p.Metadata.Annotations["controller.kubernetes.io/pod-deletion-cost"], 10, 32) // else 0
+	text := p.Metadata.Annotations["controller.kubernetes.io/pod-deletion-cost"]
+	n, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || text[0] == '+' {
+		return 0 // as if it were not there
+	}
 	return int(n)
 }
 
