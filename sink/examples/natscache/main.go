@@ -60,16 +60,17 @@ type cache struct {
 
 // position is what the cache reads of a position.
 type position struct {
-	Phase  sink.Phase `json:"phase"`
-	Shards int        `json:"shards"`
+	Phase   sink.Phase   `json:"phase"`
+	Shards  int          `json:"shards"`
+	Control sink.Control `json:"control"`
 }
 
 // live reports whether objects is the collection: in phase LIVE a shard is complete as of its
 // revision, in phase LOADING it has old objects and new ones.
 func (c *cache) live() bool {
 	for _, p := range c.positions {
-		if p.Phase != sink.Live || p.Shards != len(c.positions) {
-			return false // of a shard that there is still to come, too
+		if p.Phase != sink.Live || p.Shards != len(c.positions) || p.Control.Unfinished() {
+			return false // also where a shard is still to come, and during a reshard
 		}
 	}
 	return len(c.positions) > 0

@@ -58,6 +58,9 @@ func TestCacheFollowsTheTable(t *testing.T) {
 	}
 }
 
+// resharding is no phase: the position is of a table that is being divided.
+const resharding sink.Phase = "resharding"
+
 // TestCacheIsLiveWithAllShards, whichever of them is behind.
 func TestCacheIsLiveWithAllShards(t *testing.T) {
 	js, s := table(t)
@@ -66,7 +69,10 @@ func TestCacheIsLiveWithAllShards(t *testing.T) {
 		t.Helper()
 		p := &at[shard]
 		p.Sequence++
-		p.Phase, p.Revision = phase, kube.Revision(fmt.Sprint(p.Sequence))
+		p.Phase, p.Revision, p.Control = phase, kube.Revision(fmt.Sprint(p.Sequence)), ""
+		if phase == resharding {
+			p.Phase, p.Control = sink.Live, sink.Resharding
+		}
 		name := fmt.Sprint(shard, "-", p.Sequence)
 		r := sink.Record{ID: name, Type: sink.Added, Cluster: "c", Resource: "pods", Shard: shard, Namespace: "shop", Name: name, UID: "uid-" + name, Revision: p.Revision, Epoch: 1}
 		if err := s.Commit(t.Context(), []sink.Record{r}, *p); err != nil {
@@ -83,7 +89,7 @@ func TestCacheIsLiveWithAllShards(t *testing.T) {
 		shard int
 		phase sink.Phase
 		live  bool // afterwards
-	}{{0, sink.Live, false}, {1, sink.Loading, false}, {1, sink.Live, true}, {0, sink.Loading, false}, {1, sink.Live, false}, {0, sink.Live, true}, {0, sink.Live, true}}
+	}{{0, sink.Live, false}, {1, sink.Loading, false}, {1, sink.Live, true}, {0, sink.Loading, false}, {1, sink.Live, false}, {0, sink.Live, true}, {1, resharding, false}, {1, sink.Live, true}, {0, sink.Live, true}}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var got, want []bool

@@ -35,7 +35,7 @@ func main() {
 	defer stop()
 	f := &follower{dir: flag.Arg(0), done: *after}
 	for {
-		err := f.read(func(r sink.Record) { fmt.Println(f.done, r.Type, r.Key(), r.Revision) })
+		err := f.read(func(commit int64, r sink.Record) { fmt.Println(commit, r.Type, r.Key(), r.Revision) })
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -51,6 +51,7 @@ func main() {
 type follower struct {
 	dir  string
 	done int64 // the last commit whose records were taken: keep it with what is made of them
+	hole int64 // the commit after it, if the last list of the folder had only later ones
 }
 
 // segment is a file with the commits first to last.
@@ -82,14 +83,18 @@ func (f *follower) segments() (all []segment, err error) {
 	return all, nil
 }
 
-// read calls take with each record that is new.
-func (f *follower) read(take func(sink.Record)) error {
+// read calls take with each record that is new, and the number of its commit.
+func (f *follower) read(take func(int64, sink.Record)) error {
 	all, err := f.segments()
 	for _, s := range all {
 		if s.last <= f.done {
 			continue // another segment had it, too
 		}
 		if f.done > 0 && s.first > f.done+1 {
+			if f.hole != f.done+1 {
+				f.hole = f.done + 1
+				return nil // a list may lack a file that is written or merged meanwhile: see the next
+			}
 			return fmt.Errorf("the commits %d to %d were removed: read the table", f.done+1, s.first-1)
 		}
 		err := f.commits(s, take)
@@ -103,17 +108,18 @@ func (f *follower) read(take func(sink.Record)) error {
 }
 
 // commits reads one segment, of which a part may have been read in smaller ones.
-func (f *follower) commits(s segment, take func(sink.Record)) error {
+func (f *follower) commits(s segment, take func(int64, sink.Record)) error {
 	file, err := os.Open(filepath.Join(f.dir, s.name))
 	if err != nil {
 		return err
 	}
 	defer file.Close()
 	lines := bufio.NewReader(file)
-	begin := f.done
+	begin, commit := f.done, int64(0)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
+			f.done = max(f.done, commit)
 			return nil
 		} else if err != nil {
 			return err
@@ -129,9 +135,9 @@ func (f *follower) commits(s segment, take func(sink.Record)) error {
 		}
 		switch {
 		case l.Position != nil:
-			f.done = max(f.done, l.Position.Sequence)
-		case f.done > begin:
-			take(l.Record)
+			f.done, commit = max(f.done, commit), l.Position.Sequence
+		case commit > begin:
+			take(commit, l.Record)
 		}
 	}
 }

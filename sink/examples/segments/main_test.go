@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -44,7 +45,7 @@ func TestEachRecordIsReadOnce(t *testing.T) {
 	var got []string
 	read := func() {
 		t.Helper()
-		if err := f.read(func(r sink.Record) { got = append(got, r.ID) }); err != nil {
+		if err := f.read(func(_ int64, r sink.Record) { got = append(got, r.ID) }); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -62,11 +63,36 @@ func TestEachRecordIsReadOnce(t *testing.T) {
 	if n, err := s.Prune(t.Context(), begun.Add(time.Hour), 2); n != 2 || err != nil {
 		t.Fatalf("pruned %d, error %v", n, err)
 	}
-	if err := behind.read(func(sink.Record) {}); err == nil {
-		t.Error("no error where commits were removed that were not read")
+	for i, want := range []bool{false, true} {
+		if err := behind.read(func(int64, sink.Record) {}); (err != nil) != want {
+			t.Errorf("read %d where commits were removed that were not read: %v", i, err)
+		}
 	}
 	commit(1)
 	read()
+}
+
+// TestAMissingFileIsLookedForAgain: a list of a folder that is being written is no snapshot.
+func TestAMissingFileIsLookedForAgain(t *testing.T) {
+	dir := t.TempDir()
+	write := func(commit int) {
+		name := filepath.Join(dir, fmt.Sprintf("%016d-%016d.r", commit, commit))
+		text := fmt.Sprintf(`{"position":{"sequence":%d}}`+"\n"+`{"id":"%d"}`+"\n", commit, commit)
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := &follower{dir: dir}
+	var got []string
+	for _, commit := range []int{1, 3, 2} { // 2 is there, and the list with 3 has not shown it
+		write(commit)
+		if err := f.read(func(_ int64, r sink.Record) { got = append(got, r.ID) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff([]string{"1", "2", "3"}, got); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
 }
 
 // TestReadsWhileItIsWritten in another goroutine.
@@ -98,8 +124,8 @@ func TestReadsWhileItIsWritten(t *testing.T) {
 	f, next := &follower{dir: filepath.Join(root, "c", "-", "pods", "0")}, 0
 	for ended := false; next < commits; {
 		last := ended // what is read now was all written
-		err := f.read(func(r sink.Record) {
-			if r.ID != fmt.Sprint(next) {
+		err := f.read(func(commit int64, r sink.Record) {
+			if r.ID != fmt.Sprint(next) || commit != int64(next+1) {
 				t.Errorf("record %s, want %d", r.ID, next)
 			}
 			next++
