@@ -40,12 +40,13 @@ func (s *Server) list(x *Exchange, w http.ResponseWriter, q *store.Query, v *vie
 	}
 	p, st := s.store.Page(x.target.table, q, token)
 	for ; st == nil; p, st = s.store.Page(x.target.table, q, token) {
-		if a := s.unread.Add(int64(p.Size()), x.giveUp); a != nil {
+		size := int64(p.Size())
+		if a := s.unread.Add(size, x.giveUp); a != nil {
 			defer a.Done()
 			x.place = a
 			break
 		}
-		if p = nil; s.unread.Wait(x.r.Context()) != nil {
+		if p = nil; s.unread.Wait(x.r.Context(), size) != nil {
 			x.Abort()
 		}
 	}

@@ -7,16 +7,23 @@ import (
 	"time"
 )
 
-// Patience is how long a client may read nothing of a response before that is ended in
-// favour of another one that waits.
-const Patience = 10 * time.Second
+// Patience is how long a client may read nothing of a large event before its watch is
+// ended in favour of another one that waits; Hurry is that of a list.
+const (
+	Patience = 10 * time.Second
+	Hurry    = time.Second
+)
+
+// Small is up to how many bytes a response waits for small ones only.
+const Small = 1 << 20
 
 // Backlog counts the bytes of the responses that are being sent. New returns one.
 type Backlog struct {
 	most int64
 
 	mu      sync.Mutex
-	held    int64
+	held    int64 // by large ones
+	small   int64 // by small ones
 	answers map[*Answer]struct{}
 	freed   chan struct{} // closed and replaced when a response is done
 }
@@ -30,7 +37,8 @@ type Answer struct {
 	moved   atomic.Int64 // when the client last read something, in ns since 1970
 }
 
-// New returns a Backlog of at most that many bytes; a single response may be larger.
+// New returns a Backlog of at most that many bytes, and as many of small responses; a
+// single response may be larger.
 func New(most int64) *Backlog {
 	return &Backlog{most: most, answers: make(map[*Answer]struct{}), freed: make(chan struct{})}
 }
@@ -41,31 +49,40 @@ func New(most int64) *Backlog {
 func (b *Backlog) Add(size int64, cut func()) *Answer {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.held > 0 && b.held+size > b.most {
+	held := b.of(size)
+	if *held > 0 && *held+size > b.most {
 		return nil
 	}
 	a := &Answer{backlog: b, size: size, cut: cut}
 	a.Moved()
-	b.held += size
+	*held += size
 	b.answers[a] = struct{}{}
 	return a
 }
 
-// Wait waits until a place may be free, or ctx is done. It cuts the response that was
-// not read for the longest time, if that is longer than Patience.
-func (b *Backlog) Wait(ctx context.Context) error {
+// of returns what responses as large as that hold.
+func (b *Backlog) of(size int64) *int64 {
+	if size <= Small {
+		return &b.small
+	}
+	return &b.held
+}
+
+// Wait waits until a place of that size may be free, or ctx is done. Of those that hold it,
+// it cuts the response that was not read for the longest time, if that is Hurry at least.
+func (b *Backlog) Wait(ctx context.Context, size int64) error {
 	b.mu.Lock()
 	freed := b.freed
 	var slowest *Answer
 	for a := range b.answers {
-		if !a.given && (slowest == nil || a.moved.Load() < slowest.moved.Load()) {
+		if !a.given && b.of(a.size) == b.of(size) && (slowest == nil || a.moved.Load() < slowest.moved.Load()) {
 			slowest = a
 		}
 	}
-	wait := Patience
+	wait := Hurry
 	if slowest != nil {
-		if wait = time.Until(time.Unix(0, slowest.moved.Load()).Add(Patience)); wait <= 0 {
-			slowest.given, wait = true, Patience
+		if wait = time.Until(time.Unix(0, slowest.moved.Load()).Add(Hurry)); wait <= 0 {
+			slowest.given, wait = true, Hurry
 			slowest.cut()
 		}
 	}
@@ -89,7 +106,7 @@ func (a *Answer) Done() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.answers, a)
-	b.held -= a.size
+	*b.of(a.size) -= a.size
 	close(b.freed)
 	b.freed = make(chan struct{})
 }
