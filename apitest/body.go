@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"slices"
@@ -32,15 +31,12 @@ func readBody(x *Exchange, accepted ...string) (p payload, st *kube.Status) {
 	if p.typ, st = bodyType(x, accepted...); st != nil {
 		return p, st
 	}
-	b, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, wire.BodyLimit))
-	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
-		return p, &kube.Status{Code: http.StatusRequestEntityTooLarge, Reason: "RequestEntityTooLarge",
-			Message: fmt.Sprintf("Request entity too large: limit is %d", wire.BodyLimit), Details: &kube.StatusDetails{}}
+	b, st := x.body.Read(x.srv.bodies, x.w, x.r, wire.BodyLimit)
+	if p.json = b; st != nil {
+		return p, st
 	}
-	if err != nil {
-		return p, wire.BadRequest("read the body: %v", err)
-	}
-	if p.json = b; p.typ == wire.TypeYAML || p.typ == wire.TypeApply {
+	if p.typ == wire.TypeYAML || p.typ == wire.TypeApply {
+		var err error
 		if p.json, p.twice, err = wire.FromYAML(b); err != nil && p.typ == wire.TypeApply {
 			return p, wire.BadRequest("error encoding patch: %v", err)
 		} else if err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/listwatch/listwatch/apitest/internal/intake"
 	"github.com/listwatch/listwatch/apitest/internal/network"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/store"
@@ -19,10 +20,8 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-type (
-	connKey     struct{}
-	exchangeKey struct{}
-)
+type connKey struct{}
+type exchangeKey struct{}
 
 // errEnd ends a watch normally.
 var errEnd = errors.New("the stream ends here")
@@ -51,7 +50,8 @@ type Exchange struct {
 	binary *wire.Stream // of a watch in protobuf
 	gz     *gzip.Writer
 	place  place // of what is being sent; nil = not counted
-	large  bool  // nothing was written yet, so gzip may still be chosen
+	body   intake.Share
+	large  bool // nothing was written yet, so gzip may still be chosen
 }
 
 // place is that of a list, or of a large event, among those that are being sent.
@@ -98,6 +98,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, refused *guard.Re
 		}
 	}()
 	x := &Exchange{w: w, srv: s, refused: refused, large: true}
+	defer x.body.Release()
 	defer x.cutBinary()
 	x.conn, _ = r.Context().Value(connKey{}).(*network.Conn)
 	x.r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))

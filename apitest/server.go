@@ -15,6 +15,7 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/backlog"
 	"github.com/listwatch/listwatch/apitest/internal/certs"
 	"github.com/listwatch/listwatch/apitest/internal/discovery"
+	"github.com/listwatch/listwatch/apitest/internal/intake"
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/kubelet"
 	"github.com/listwatch/listwatch/apitest/internal/network"
@@ -107,6 +108,7 @@ type Server struct {
 	running sync.WaitGroup // handlers and the accept loop
 	client  *http.Client
 	unread  *backlog.Backlog // of lists
+	bodies  *intake.Budget   // that are being read, or used
 	frames  view.Frames      // of watches
 	logs    kubelet.Logs
 
@@ -124,9 +126,8 @@ type Server struct {
 	changed  chan struct{} // closed and replaced when watching or the journal changes
 }
 
-// mostUnread limits the bytes of objects in lists that are being sent. Further lists
-// wait.
-const mostUnread = 40 << 20
+// Limits in bytes: of objects in lists that are being sent, and of bodies. Further ones wait.
+const mostUnread, mostBodies = 40 << 20, 64 << 20
 
 // Start starts a server. The caller must Close it.
 func Start(o Options) (*Server, error) { return start(nil, o) }
@@ -143,7 +144,7 @@ func start(t TB, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start apitest server: %w", err)
 	}
-	s := &Server{options: o, tb: t, store: store.New(store.Options{Revision: o.Revision, History: o.History, HistoryBytes: o.HistoryBytes, WatchBuffer: o.WatchBuffer, Seed: o.Seed, Namespaces: o.Namespaces, CollectGarbage: o.CollectGarbage}), door: d, token: o.Token, gone: o.Gone, unread: backlog.New(mostUnread), changed: make(chan struct{})}
+	s := &Server{options: o, tb: t, store: store.New(store.Options{Revision: o.Revision, History: o.History, HistoryBytes: o.HistoryBytes, WatchBuffer: o.WatchBuffer, Seed: o.Seed, Namespaces: o.Namespaces, CollectGarbage: o.CollectGarbage}), door: d, token: o.Token, gone: o.Gone, unread: backlog.New(mostUnread), bodies: intake.New(mostBodies), changed: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	for _, r := range kinds.All() {
 		s.store.Add(kinds.Complete(r))
@@ -163,6 +164,7 @@ func start(t TB, o Options) (*Server, error) {
 		s.options.State = nil
 	}
 	s.http = guard.Server(s.ctx, http.HandlerFunc(s.ServeHTTP))
+	s.http.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10} // of bodies that wait
 	if o.InMemory {
 		s.http.IdleTimeout = 0 // connections are trusted, and hours pass at once
 	} else {

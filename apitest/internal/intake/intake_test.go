@@ -1,0 +1,147 @@
+package intake_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/listwatch/listwatch/apitest/internal/intake"
+)
+
+const limit = 3 << 20
+
+// client is a body that comes from another goroutine; a past deadline ends its reads.
+type client struct {
+	http.ResponseWriter
+	*io.PipeReader
+	to *io.PipeWriter
+}
+
+func newClient() *client {
+	r, w := io.Pipe()
+	return &client{httptest.NewRecorder(), r, w}
+}
+
+func (c *client) SetReadDeadline(time.Time) error { return c.CloseWithError(io.ErrNoProgress) }
+
+// receive reads the body of a client, and returns its length and the code of its Status.
+func receive(t *testing.T, b *intake.Budget, c *client, says int64) (n, code int) {
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", c.PipeReader)
+	r.ContentLength = says
+	var s intake.Share
+	defer s.Release()
+	body, st := s.Read(b, c, r, limit)
+	if st != nil {
+		return 0, st.Code
+	}
+	return len(body), 0
+}
+
+// TestBodiesWithoutEndGiveWay: many of them take no more than the budget. Others do
+// not wait for them for long, and small ones not at all.
+func TestBodiesWithoutEndGiveWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const most, attackers = 8 << 20, 40
+		b := intake.New(most)
+		var gone atomic.Int64
+		var clients []*client
+		var all sync.WaitGroup
+		for range attackers {
+			c := newClient()
+			clients = append(clients, c)
+			all.Go(func() {
+				defer c.CloseWithError(io.ErrUnexpectedEOF)
+				_, code := receive(t, b, c, limit)
+				if code == http.StatusTooManyRequests && c.Header().Get("Connection") == "close" {
+					gone.Add(1)
+				}
+			})
+			go c.to.Write(make([]byte, limit-1000))
+		}
+		synctest.Wait()
+		began := time.Now()
+		small := newClient()
+		go func() { small.to.Write(make([]byte, intake.Free)); small.to.Close() }()
+		if n, code := receive(t, b, small, intake.Free); n != intake.Free || time.Since(began) > 0 {
+			t.Errorf("a small body waits %v: %d bytes, HTTP %d", time.Since(began), n, code)
+		}
+		for _, says := range []int64{limit, -1} {
+			c := newClient()
+			go func() { c.to.Write(make([]byte, limit)); c.to.Close() }()
+			if n, code := receive(t, b, c, says); n != limit {
+				t.Errorf("a whole body: %d bytes, HTTP %d", n, code)
+			}
+		}
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("whole bodies wait %v", took)
+		}
+		if left := b.Least(); left < 0 || left > limit {
+			t.Errorf("of the budget %d bytes were always left", left)
+		}
+		if gone.Load() < attackers/2 {
+			t.Errorf("%d of %d bodies without an end gave way", gone.Load(), attackers)
+		}
+		for _, c := range clients {
+			c.CloseWithError(io.ErrUnexpectedEOF)
+		}
+		all.Wait()
+	})
+}
+
+// TestBodiesThatAreUsedCount: those that have come do not give way. Whoever waits for them
+// too long, or leaves, gets nothing; a release makes room at once.
+func TestBodiesThatAreUsedCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := intake.New(limit + 1000)
+		use := make(chan bool)
+		var all sync.WaitGroup
+		all.Go(func() {
+			var s intake.Share
+			r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(make([]byte, limit)))
+			if body, st := s.Read(b, httptest.NewRecorder(), r, limit); st != nil || len(body) != limit {
+				t.Errorf("%d bytes, %v", len(body), st)
+			}
+			<-use
+			s.Release()
+		})
+		synctest.Wait()
+		began := time.Now()
+		c := newClient()
+		go c.to.Write(make([]byte, intake.Free+1))
+		if n, code := receive(t, b, c, limit); code != http.StatusTooManyRequests || time.Since(began) != intake.Patience {
+			t.Errorf("after %v: %d bytes, HTTP %d", time.Since(began), n, code)
+		}
+		c.CloseWithError(io.ErrUnexpectedEOF)
+		use <- true
+		all.Wait()
+		began = time.Now()
+		c = newClient()
+		go func() { c.to.Write(make([]byte, limit)); c.to.Close() }()
+		if n, code := receive(t, b, c, limit); n != limit || time.Since(began) > 0 {
+			t.Errorf("after %v: %d bytes, HTTP %d", time.Since(began), n, code)
+		}
+	})
+}
+
+// TestBodiesAreRefused: a body that is too large, and one that breaks off.
+func TestBodiesAreRefused(t *testing.T) {
+	b := intake.New(8 << 20)
+	for _, says := range []int64{limit + 1, -1} {
+		c := newClient()
+		go func() { c.to.Write(make([]byte, limit+1)); c.to.Close() }()
+		if n, code := receive(t, b, c, says); code != http.StatusRequestEntityTooLarge {
+			t.Errorf("a body above the limit: %d bytes, HTTP %d", n, code)
+		}
+	}
+	c := newClient()
+	go func() { c.to.Write(make([]byte, 100)); c.to.CloseWithError(io.ErrUnexpectedEOF) }()
+	if n, code := receive(t, b, c, 1000); code != http.StatusBadRequest {
+		t.Errorf("a body that breaks off: %d bytes, HTTP %d", n, code)
+	}
+}
