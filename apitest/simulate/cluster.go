@@ -160,14 +160,6 @@ func (c *Cluster) Churn(perSecond float64) {
 	c.churn = rate(perSecond)
 }
 
-// rate returns a rate of restarts; 0 for what is none.
-func rate(perSecond float64) float64 {
-	if perSecond > 0 {
-		return perSecond
-	}
-	return 0
-}
-
 // Limits of the cost of a large cluster: the pause between two looks for each pod, and
 // between two syncs of one owner for each of its pods. 10,000 pods are read ten times
 // per second, and synced twice.

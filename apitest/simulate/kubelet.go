@@ -205,6 +205,14 @@ func (p *pod) first() string {
 	return p.Spec.Containers[0].Name
 }
 
+// rate returns a rate of restarts; 0 for what is none.
+func rate(perSecond float64) float64 {
+	if perSecond > 0 {
+		return perSecond
+	}
+	return 0
+}
+
 // restart does the churn that is due.
 func (c *Cluster) restart() {
 	c.mu.Lock()
