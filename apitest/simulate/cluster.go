@@ -153,7 +153,8 @@ func (c *Cluster) Run(ctx context.Context) error {
 }
 
 // Churn makes that many running pods per second, chosen at random, restart a container,
-// which changes their status once; 0 = none. It is safe for concurrent use.
+// which changes their status once, each at most once in a look; 0 = none. It is safe for
+// concurrent use.
 func (c *Cluster) Churn(perSecond float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

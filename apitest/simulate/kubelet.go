@@ -3,6 +3,7 @@ package simulate
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"slices"
 
 	"github.com/listwatch/listwatch/kube"
@@ -229,8 +230,13 @@ func (c *Cluster) restart() {
 			running = append(running, p)
 		}
 	}
-	for c.due = min(c.due, float64(len(running))); c.due >= 1; c.due-- {
-		c.again(running[c.random.IntN(len(running))])
+	n := min(int(min(c.due, math.MaxInt32)), len(running))
+	c.due = min(c.due-float64(n), 1)
+	for ; n > 0; n-- { // each once: its next state is not seen before the next look
+		i := c.random.IntN(len(running))
+		c.again(running[i])
+		running[i] = running[len(running)-1]
+		running = running[:len(running)-1]
 	}
 }
 
