@@ -67,8 +67,12 @@ func (s *session) begin(ctx context.Context, cause error) error {
 		s.next.Epoch++ // with the first records: the ids of objects that are back were used by Drop
 	}
 	s.load, s.inconsistent = &load{held: held}, false
+	before := s.next.Epoch // the first epoch whose revisions are those of the server, unless it was restored
+	if s.next.Cause == CauseResharded {
+		before--
+	}
 	for _, h := range held {
-		if h.epoch == s.next.Epoch && (s.load.known == "" || h.revision.Newer(s.load.known)) {
+		if h.epoch >= before && (s.load.known == "" || h.revision.Newer(s.load.known)) {
 			s.load.known = h.revision
 		}
 	}
