@@ -14,6 +14,7 @@ import (
 
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/sink"
+	"github.com/listwatch/listwatch/sink/cloudevents"
 	"github.com/listwatch/listwatch/sink/sinktest"
 )
 
@@ -100,6 +101,24 @@ func live(t *testing.T, s sink.Reader) {
 	}, func() string { return fmt.Sprintf("positions %+v", all) })
 }
 
+// sent waits until the companion of one scope knows that all of its records were sent.
+func sent(t *testing.T, s cloudevents.Companion) {
+	t.Helper()
+	left := -1
+	soon(t, func() bool {
+		all, err := s.(sink.Reader).Positions(t.Context())
+		if err != nil || len(all) != 1 {
+			t.Fatal(all, err)
+		}
+		records, _, err := s.Unsent(t.Context(), all[0], 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left = len(records)
+		return left == 0
+	}, func() string { return fmt.Sprint(left, " records were not sent") })
+}
+
 // TestAnotherReceiverOfAListThatHasNotEnded: what was committed of it is not in the next list's
 // records, but for the other epoch.
 func TestAnotherReceiverOfAListThatHasNotEnded(t *testing.T) {
@@ -153,6 +172,8 @@ func TestWhatIsPrunedBeforeItWasSent(t *testing.T) {
 					t.Fatalf("%d removed, error %v", n, err)
 				}
 			}
+			live(t, companion(t))
+			sent(t, companion(t))
 			prune()
 			w.Put("b", "web", "")
 			a.has(sink.Added, "b")
