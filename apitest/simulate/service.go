@@ -106,14 +106,19 @@ func (c *Cluster) syncService(ctx context.Context, key kube.Key) {
 }
 
 // freeIP returns a cluster IP that no service has, if there is one.
-func (c *Cluster) freeIP() (ip string) {
+func (c *Cluster) freeIP() string {
 	has := map[string]bool{clusterIP(0): true, clusterIP(0xffff): true}
 	for s := range c.services.all() {
 		has[s.Spec.ClusterIP] = true
 	}
-	for n := 0; n < 1<<16 && (n == 0 || has[ip]); n++ {
+	return c.draw(1<<16, clusterIP, has)
+}
+
+// draw returns the next of so many addresses that is not there yet; if all are, any.
+func (c *Cluster) draw(most int, address func(int) string, has map[string]bool) (ip string) {
+	for n := 0; n < most && (n == 0 || has[ip]); n++ {
 		c.address++
-		ip = clusterIP(c.address)
+		ip = address(c.address)
 	}
 	return ip
 }
@@ -126,10 +131,5 @@ func (c *Cluster) balancerIP() string {
 			has[in.IP] = true
 		}
 	}
-	ip := ""
-	for n := 0; n < 254 && (n == 0 || has[ip]); n++ {
-		c.address++
-		ip = "192.0.2." + itoa(c.address%254+1)
-	}
-	return ip
+	return c.draw(254, func(n int) string { return "192.0.2." + itoa(n%254+1) }, has)
 }
