@@ -73,7 +73,7 @@ func newCluster(objects, events int) (*cluster, error) {
 		return nil, err
 	}
 	c.server, err = apitest.Start(apitest.Options{
-		InMemory: true, History: objects + events, BookmarkInterval: -1, NoValidation: true, NoManagedFields: true,
+		InMemory: true, History: objects + events, HistoryBytes: 1 << 30, BookmarkInterval: -1, NoValidation: true, NoManagedFields: true,
 	})
 	if err != nil {
 		return nil, err
