@@ -74,7 +74,7 @@ func (i *Informer[T]) await(ctx context.Context, w *write, what string) error {
 	if w.excluded && i.store.shows(w) && !w.handling {
 		return nil // no event follows, and no handler is called
 	}
-	if err := i.wait(ctx, what, func() (bool, error) { return i.store.shows(w), nil }); err != nil {
+	if err := i.wait(ctx, what, false, func() (bool, error) { return i.store.shows(w), nil }); err != nil {
 		return err
 	}
 	if w.vanished {

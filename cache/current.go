@@ -56,7 +56,7 @@ func (i *Informer[T]) catchUp(ctx context.Context, marks []uint32) error {
 			}
 			if err == nil {
 				held := func() (bool, error) { return listed() || i.store.holds(n, l), nil }
-				if err := i.wait(ctx, "at revision "+string(l.revision)+", which the server has reached", held); err != nil {
+				if err := i.wait(ctx, "at revision "+string(l.revision)+", which the server has reached", false, held); err != nil {
 					return err
 				}
 				break

@@ -57,16 +57,15 @@ func (i *Informer[T]) failed(source int, ev watch.Event[T], err error) {
 func (i *Informer[T]) well(source int, ev watch.Event[T]) {
 	i.mu.Lock()
 	over := i.health[source].Took(ev.Type, ev.Key)
-	log := i.log
+	log, wakes := i.log, ev.Type == watch.Synced || !i.patient // a first list has many events
 	i.mu.Unlock()
-	i.progress()
-	if log == nil {
-		return
+	if wakes {
+		i.progress()
 	}
-	if over {
+	if log != nil && over {
 		log.Info("requests succeed again", "informer", i.name)
 	}
-	if ev.Type == watch.Restart && errors.Is(ev.Cause, watch.ErrAhead) {
+	if log != nil && ev.Type == watch.Restart && errors.Is(ev.Cause, watch.ErrAhead) {
 		log.Warn("the server was restored to an earlier state; listing again", "informer", i.name, "err", ev.Cause)
 	}
 }
@@ -80,13 +79,7 @@ func nameOf[T kube.Object](c client.Collection[T], namespaces []string, s kube.S
 			name += fmt.Sprintf(" and %d more", n)
 		}
 	}
-	var selectors []string
-	if !c.Labels.Empty() {
-		selectors = append(selectors, c.Labels.String())
-	}
-	if !c.Fields.Empty() {
-		selectors = append(selectors, c.Fields.String())
-	}
+	selectors := slices.DeleteFunc([]string{c.Labels.String(), c.Fields.String()}, func(s string) bool { return s == "" })
 	if !s.All() {
 		for _, r := range s.Ranges() {
 			selectors = append(selectors, fmt.Sprintf("hashes %016x-%016x", r.First, r.Last))

@@ -108,6 +108,7 @@ type Informer[T kube.Object] struct {
 	health    []health.Source // by source
 	saveFails bool            // the last snapshot, or a record of the journal, could not be written
 	watched   chan struct{}   // closed at the next event or error; nil = nobody waits
+	patient   bool            // who waits for it need not see an event before Synced
 	resynced  chan struct{}   // of size 1: a handler's resync was set
 }
 

@@ -19,7 +19,7 @@ import (
 // is busy and since when. Handlers must not call it on their own informer: the call would wait
 // until ctx ends. The error then names the handler if the wait took a second or more.
 func (i *Informer[T]) WaitSynced(ctx context.Context) error {
-	return i.wait(ctx, "synced", func() (bool, error) { return i.store.Synced(), nil })
+	return i.wait(ctx, "synced", true, func() (bool, error) { return i.store.Synced(), nil })
 }
 
 // WaitRevision waits until the store is at rev or later. If rev is the resourceVersion
@@ -31,7 +31,7 @@ func (i *Informer[T]) WaitRevision(ctx context.Context, rev kube.Revision) error
 	if !rev.Ordered() {
 		return fmt.Errorf("wait for revision %.40q: it is not a number and cannot be ordered", rev)
 	}
-	return i.wait(ctx, "at revision "+string(rev), func() (bool, error) {
+	return i.wait(ctx, "at revision "+string(rev), false, func() (bool, error) {
 		at, lost := i.store.reached()
 		if at == "" || lost {
 			return false, nil
@@ -41,12 +41,14 @@ func (i *Informer[T]) WaitRevision(ctx context.Context, rev kube.Revision) error
 	})
 }
 
-func (i *Informer[T]) wait(ctx context.Context, what string, done func() (bool, error)) error {
+// wait waits until done; if it is patient, that is not before Synced.
+func (i *Informer[T]) wait(ctx context.Context, what string, patient bool, done func() (bool, error)) error {
 	for {
 		i.mu.Lock()
 		if i.watched == nil {
-			i.watched = make(chan struct{})
+			i.watched, i.patient = make(chan struct{}), true
 		}
+		i.patient = i.patient && patient
 		changed, ended := i.watched, i.ended
 		i.mu.Unlock()
 		if ended != nil {
