@@ -1,7 +1,10 @@
 package schema
 
 import (
+	"iter"
 	"reflect"
+	"slices"
+	"sort"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	smd "sigs.k8s.io/structured-merge-diff/v6/schema"
@@ -113,7 +116,7 @@ func (c *comparer) lists(l elementType, was, is []any) {
 		return
 	}
 	seen := make([]bool, len(was))
-	for i, v := range is {
+	for i, v := range c.elements(&l, is) {
 		var ok bool
 		if key, ok = c.appendKey(key[:0], l, v); !ok {
 			c.ok = false
@@ -137,7 +140,7 @@ func (c *comparer) lists(l elementType, was, is []any) {
 			return
 		}
 	}
-	for i, v := range was {
+	for i, v := range c.elements(&l, was) {
 		if !seen[i] {
 			c.path = append(c.path, step{list: &l, v: v})
 			c.whole(c.found.Removed, l.field, v)
@@ -187,13 +190,12 @@ func (c *comparer) cover(set *fieldpath.Set, f field, v any) {
 		c.ok = false
 	case atom.Map != nil && atom.Map.ElementRelationship != smd.Atomic:
 		m := c.mapOf(f, v)
-		for _, name := range m.names() {
-			e, _ := m.get(name)
+		for name, e := range m.all {
 			c.add(set, fieldpath.PathElement{FieldName: &name}, f.member(atom.Map, name), e)
 		}
 	case atom.List != nil && atom.List.ElementRelationship == smd.Associative:
 		l := f.elementsOf(atom.List)
-		for _, e := range v.([]any) {
+		for _, e := range c.elements(&l, v.([]any)) {
 			if _, ok := c.appendKey(nil, l, e); !ok {
 				c.ok = false
 				return
@@ -216,6 +218,26 @@ func (c *comparer) add(set *fieldpath.Set, pe fieldpath.PathElement, f field, v 
 	set.Members.Insert(pe)
 	if below.Members.Size() > 0 {
 		*set.Children.Descend(pe) = below
+	}
+}
+
+// elements goes through a list, in order where they are many.
+func (c *comparer) elements(l *elementType, list []any) iter.Seq2[int, any] {
+	if len(list) <= many {
+		return slices.All(list)
+	}
+	steps, order := make([]step, len(list)), make([]int, len(list))
+	for i, v := range list {
+		steps[i], order[i] = step{list: l, v: v}, i
+		c.element(&steps[i])
+	}
+	sort.Slice(order, func(a, b int) bool { return steps[order[a]].made.Less(steps[order[b]].made) })
+	return func(yield func(int, any) bool) {
+		for _, i := range order {
+			if !yield(i, list[i]) {
+				return
+			}
+		}
 	}
 }
 

@@ -234,8 +234,20 @@ func (c completed) get(name string) (any, bool) {
 	return nil, false
 }
 
-// all goes through the members.
+// many is the number of parts of a value from which on they are visited as a
+// [fieldpath.PathElementSet] has them: it moves what it has for each that comes before.
+const many = 64
+
+// all goes through the members, in order where they are many.
 func (c completed) all(yield func(string, any) bool) {
+	if len(c.m) > many {
+		for _, name := range c.names() {
+			if v, _ := c.get(name); !yield(name, v) {
+				return
+			}
+		}
+		return
+	}
 	for name, v := range c.m {
 		if !yield(name, v) {
 			return

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -162,8 +161,10 @@ func Invalid(group, kind, name string, causes ...kube.StatusCause) *kube.Status 
 		subject += "." + group
 	}
 	var texts []string
+	said := map[string]bool{} // a body may have 100,000 causes
 	for _, c := range causes {
-		if text := c.Field + ": " + c.Message; !slices.Contains(texts, text) {
+		if text := c.Field + ": " + c.Message; !said[text] {
+			said[text] = true
 			texts = append(texts, text)
 		}
 	}
