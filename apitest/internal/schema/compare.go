@@ -117,9 +117,7 @@ func (c *comparer) lists(l elementType, was, is []any) {
 	}
 	seen := make([]bool, len(was))
 	for i, v := range c.elements(&l, is) {
-		var ok bool
-		if key, ok = c.appendKey(key[:0], l, v); !ok {
-			c.ok = false
+		if key, c.ok = c.appendKey(key[:0], l, v); !c.ok {
 			return
 		}
 		at, found := places[string(key)]
@@ -196,13 +194,9 @@ func (c *comparer) cover(set *fieldpath.Set, f field, v any) {
 	case atom.List != nil && atom.List.ElementRelationship == smd.Associative:
 		l := f.elementsOf(atom.List)
 		for _, e := range c.elements(&l, v.([]any)) {
-			if _, ok := c.appendKey(nil, l, e); !ok {
-				c.ok = false
-				return
-			}
+			_, fits := c.appendKey(nil, l, e)
 			pe := c.element(&step{list: &l, v: e})
-			if set.Members.Has(pe) {
-				c.ok = false // twice
+			if c.ok = fits && !set.Members.Has(pe); !c.ok { // or it is there twice
 				return
 			}
 			c.add(set, pe, l.field, e)
@@ -226,15 +220,19 @@ func (c *comparer) elements(l *elementType, list []any) iter.Seq2[int, any] {
 	if len(list) <= many {
 		return slices.All(list)
 	}
-	steps, order := make([]step, len(list)), make([]int, len(list))
-	for i, v := range list {
-		steps[i], order[i] = step{list: l, v: v}, i
-		c.element(&steps[i])
+	type placed struct {
+		step
+		i int
 	}
-	sort.Slice(order, func(a, b int) bool { return steps[order[a]].made.Less(steps[order[b]].made) })
+	all := make([]placed, len(list))
+	for i, v := range list {
+		all[i] = placed{step{list: l, v: v}, i}
+		c.element(&all[i].step)
+	}
+	sort.Slice(all, func(a, b int) bool { return all[a].made.Less(all[b].made) })
 	return func(yield func(int, any) bool) {
-		for _, i := range order {
-			if !yield(i, list[i]) {
+		for _, p := range all {
+			if !yield(p.i, p.v) {
 				return
 			}
 		}
@@ -305,9 +303,5 @@ func equal(a, b any) bool {
 		}
 		return true
 	}
-	switch b.(type) {
-	case map[string]any, []any:
-		return false
-	}
-	return a == b
+	return a == b // no panic: b is compared only if its type is that of a
 }

@@ -240,34 +240,18 @@ const many = 64
 
 // all goes through the members, in order where they are many.
 func (c completed) all(yield func(string, any) bool) {
-	if len(c.m) > many {
-		for _, name := range c.names() {
-			if v, _ := c.get(name); !yield(name, v) {
-				return
-			}
-		}
-		return
-	}
-	for name, v := range c.m {
-		if !yield(name, v) {
-			return
-		}
-	}
-	for _, z := range c.zeros {
-		if _, ok := c.m[z.name]; !ok && !yield(z.name, z.v) {
-			return
-		}
-	}
-}
-
-// names returns the names of the members, sorted.
-func (c completed) names() []string {
 	names := slices.AppendSeq(make([]string, 0, len(c.m)+len(c.zeros)), maps.Keys(c.m))
 	for _, z := range c.zeros {
 		if _, ok := c.m[z.name]; !ok {
 			names = append(names, z.name)
 		}
 	}
-	slices.Sort(names)
-	return names
+	if len(names) > many {
+		slices.Sort(names)
+	}
+	for _, name := range names {
+		if v, _ := c.get(name); !yield(name, v) {
+			return
+		}
+	}
 }
