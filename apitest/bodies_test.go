@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/listwatch/listwatch/apitest"
 )
@@ -14,6 +15,7 @@ import (
 // holds of them is limited, and it serves others.
 func TestBodiesWithoutEndHoldLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		t.Cleanup(func() { time.Sleep(time.Second) }) // of the bubble: ended connections stay for 500 ms
 		srv := apitest.NewWith(t, apitest.Options{InMemory: true, NoManagedFields: true})
 		const clients = 100
 		part := []byte(strings.Repeat(" ", 2_900_000))
