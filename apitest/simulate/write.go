@@ -193,7 +193,7 @@ func spell(n uint64, length int) string {
 func itoa(n int) string { return strconv.Itoa(n) }
 
 // podIP returns the n-th address of pods, and clusterIP that of services.
-func podIP(n int) string     { return fmt.Sprintf("10.%d.%d.%d", 64+n>>16&0x3f, n>>8&0xff, n&0xff) }
+func podIP(n int) string     { return fmt.Sprintf("10.%d.%d.%d", 64+n>>16&0x1f, n>>8&0xff, n&0xff) }
 func clusterIP(n int) string { return fmt.Sprintf("10.96.%d.%d", n>>8&0xff, n&0xff) }
 
 // taken notes an address of a pod or a service, so that the next ones differ: it may be of an
