@@ -129,9 +129,8 @@ func (s *Server) delete(x *Exchange, w http.ResponseWriter, v *view.View) *kube.
 	if st != nil {
 		return st
 	}
-	res, key := x.target.res, x.target.key
 	c := s.deletion(x, &opts, d)
-	last, kept, st := c.remove(d)
+	last, kept, st := c.remove(d, s.store.Settle)
 	c.warn(w)
 	if st != nil {
 		return st
@@ -144,7 +143,7 @@ func (s *Server) delete(x *Exchange, w http.ResponseWriter, v *view.View) *kube.
 		wire.WriteJSON(w, code, "application/json", append(v.Object(last), '\n'))
 		return nil
 	}
-	wire.WriteStatus(w, &kube.Status{Details: &kube.StatusDetails{Name: key.Name, Group: res.Group, Kind: res.Plural, UID: last.Meta.UID}})
+	wire.WriteStatus(w, &kube.Status{Details: &kube.StatusDetails{Name: x.target.key.Name, Group: x.target.res.Group, Kind: x.target.res.Plural, UID: last.Meta.UID}})
 	return nil
 }
 
@@ -155,8 +154,8 @@ func (s *Server) deletion(x *Exchange, opts *deleteOptions, d store.Deletion) *c
 	return c
 }
 
-// remove deletes the object if the preconditions hold and admission permits it.
-func (c *change) remove(d store.Deletion) (last *object.Object, kept bool, st *kube.Status) {
+// remove deletes the object if the preconditions hold and admission permits it, and calls settle.
+func (c *change) remove(d store.Deletion, settle func()) (last *object.Object, kept bool, st *kube.Status) {
 	s, t, key := c.srv.store, c.target.table, c.target.key
 	for range maxAttempts {
 		s.Lock()
@@ -175,7 +174,7 @@ func (c *change) remove(d store.Deletion) (last *object.Object, kept bool, st *k
 		s.Lock()
 		if t.Get(key) == old {
 			last, kept = s.Remove(t, old, d)
-			s.Settle()
+			settle()
 			s.Unlock()
 			return last, kept, nil
 		}
@@ -260,9 +259,10 @@ func (s *Server) deleteCollection(x *Exchange, w http.ResponseWriter, q *store.Q
 
 // removeAll removes the objects of p that still exist, up to one that may not be deleted.
 func (c *change) removeAll(p *store.Page, d store.Deletion) *kube.Status {
+	defer c.srv.store.SettleAll() // not for each: it looks at all objects of the server
 	for _, o := range p.Objects {
 		c.target.key = o.Key
-		if _, _, st := c.remove(d); st != nil && st.Reason != "NotFound" {
+		if _, _, st := c.remove(d, func() {}); st != nil && st.Reason != "NotFound" {
 			return st
 		}
 	}

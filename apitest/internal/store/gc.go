@@ -27,6 +27,13 @@ func (st *Store) Settle() {
 	}
 }
 
+// SettleAll is Settle for callers that do not hold the lock.
+func (st *Store) SettleAll() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.Settle()
+}
+
 // SettleWritten does the next work of controllers after a write of o, nil before it was
 // created: a garbage collector also looks at who has other owners than before, or is created
 // after one of them is gone. The caller holds the lock.
