@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -13,8 +14,8 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// fleet runs the Runners of all types. With '*' it follows what the server begins and
-// ceases to serve.
+// fleet runs the Runners of all types, and follows in which version the server serves them;
+// with '*' also what it begins and ceases to serve.
 type fleet struct {
 	p       *program
 	source  *source
@@ -28,6 +29,7 @@ type fleet struct {
 	changed chan struct{} // a definition has changed, or a type is to be started again
 
 	mu      sync.Mutex
+	asked   time.Time          // when the server was last to be asked because of a 404
 	running map[string]*tenant // by group and plural
 	failed  map[string]failure // of types of '*', by group and plural
 	defined map[string]bool    // names of CustomResourceDefinitions that this run has seen
@@ -37,7 +39,7 @@ type fleet struct {
 type tenant struct {
 	resource kube.Resource
 	named    bool // by the user: its failure ends all
-	leaving  bool // it is being dropped
+	leaving  bool // it is being dropped, or started again as what is served
 	stop     context.CancelCauseFunc
 	ended    chan struct{}
 }
@@ -48,12 +50,13 @@ type failure struct {
 	next time.Time
 }
 
-// errGone is why the Runners of a type end that is not served any more.
+// errGone is why the Runners of a type end that is not served any more as it is moved.
 var errGone = errors.New("the type is not served any more")
 
 const (
 	maxTypes   = 5000             // that '*' moves at once, with those that are named
 	retryTypes = 10 * time.Minute // after which a type is tried again that the server refuses
+	pauseAsked = 10 * time.Second // between two times that a 404 has the server asked for its types
 )
 
 // run moves the named resources, and with every those of '*', until ctx ends or one of
@@ -70,8 +73,8 @@ func (f *fleet) run(ctx context.Context, named []kube.Resource, every bool) erro
 	defer f.board.start(false)
 	if every {
 		f.group.Go(func() { f.definitions(ctx) })
-		f.group.Go(func() { f.explore(ctx) })
 	}
+	f.group.Go(func() { f.explore(ctx, every) })
 	if f.p.history > 0 {
 		f.group.Go(func() { f.p.prune(ctx, f.db) })
 	}
@@ -96,9 +99,14 @@ func (f *fleet) shards(r kube.Resource, what func(sink.Options)) {
 
 // start moves a type, unless that is being done or its time has not come.
 func (f *fleet) start(ctx context.Context, r kube.Resource, named bool) {
-	id := r.GroupResource()
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.begin(ctx, r, named)
+}
+
+// begin is start for a caller that holds f.mu.
+func (f *fleet) begin(ctx context.Context, r kube.Resource, named bool) {
+	id := r.GroupResource()
 	if f.running[id] != nil || time.Now().Before(f.failed[id].next) {
 		return
 	}
@@ -112,11 +120,12 @@ func (f *fleet) start(ctx context.Context, r kube.Resource, named bool) {
 	f.running[id] = t
 	var shards sync.WaitGroup
 	f.shards(r, func(o sink.Options) {
-		if !named {
-			o.Trace.Interrupted = func(i watch.Interruption) {
-				if errors.Is(i.Err, kube.ErrForbidden) && i.Revision == "" {
-					stop(i.Err) // it was never permitted, as far as this run knows
-				}
+		o.Trace.Interrupted = func(i watch.Interruption) {
+			switch {
+			case errors.Is(i.Err, kube.ErrNotFound):
+				f.missing()
+			case !named && errors.Is(i.Err, kube.ErrForbidden) && i.Revision == "":
+				stop(i.Err) // it was never permitted, as far as this run knows
 			}
 		}
 		runner, err := f.board.runner(o)
@@ -140,7 +149,7 @@ func (f *fleet) stopped(t *tenant, err error) {
 	id := t.resource.GroupResource()
 	f.board.remove(id)
 	if errors.Is(err, errGone) {
-		return // it stays among those that run until it is dropped
+		return // it stays among those that run until it is dropped or started again
 	}
 	if t.named || errors.Is(err, sink.ErrFenced) || errors.Is(err, sink.ErrRefused) {
 		f.end(err)
@@ -160,11 +169,15 @@ func (f *fleet) fail(id string, err error) {
 	f.failed[id] = failure{err.Error(), time.Now().Add(retryTypes)}
 }
 
-// explore asks what the server serves, soon after a definition has changed and then at
-// growing intervals, and starts and drops types.
-func (f *fleet) explore(ctx context.Context) {
+// explore asks what the server serves, soon after a definition has changed or a request got
+// 404, and with every then at growing intervals, and starts and drops types.
+func (f *fleet) explore(ctx context.Context, every bool) {
 	const soon, most = 250 * time.Millisecond, time.Minute
-	pause, last := time.Duration(0), ""
+	const never = time.Duration(math.MaxInt64)
+	pause, last := never, ""
+	if every {
+		pause = 0
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -177,21 +190,27 @@ func (f *fleet) explore(ctx context.Context) {
 		pause = min(max(2*pause, soon), most)
 		api, err := discovery.Fetch(ctx, f.source.client)
 		if err == nil {
-			err = f.follow(ctx, api)
+			err = f.follow(ctx, api, every)
 		}
 		if err != nil {
 			if text := err.Error(); text != last && ctx.Err() == nil {
-				f.p.log.Warn("cannot ask for the types of '*'", "err", err)
+				f.p.log.Warn("cannot ask which types are served", "err", err)
 				last = text
 			}
 			continue
 		}
-		last = ""
+		if last = ""; !every {
+			pause = never
+		}
 	}
 }
 
-// follow starts and drops types by what the server serves.
-func (f *fleet) follow(ctx context.Context, api *discovery.API) error {
+// follow starts types again, and with every starts and drops types, by what the server serves.
+func (f *fleet) follow(ctx context.Context, api *discovery.API, everyType bool) error {
+	f.renew(ctx, api)
+	if !everyType {
+		return nil
+	}
 	served := servedBy(api)
 	if !f.stored {
 		if err := f.forgotten(ctx, served); err != nil {
@@ -207,24 +226,54 @@ func (f *fleet) follow(ctx context.Context, api *discovery.API) error {
 	return nil
 }
 
-// ended stops and drops the types that are not served any more.
-func (f *fleet) ended(ctx context.Context, served map[string]bool) {
+// tenants returns the types that are moved, and stay.
+func (f *fleet) tenants() (all []*tenant) {
 	f.mu.Lock()
-	var all []*tenant
+	defer f.mu.Unlock()
 	for _, t := range f.running {
-		if !t.named && !t.leaving {
+		if !t.leaving {
 			all = append(all, t)
 		}
 	}
+	return all
+}
+
+// leave has the Runners of a type end, and calls then meanwhile.
+func (f *fleet) leave(t *tenant, then func()) {
+	f.mu.Lock()
+	t.leaving = true
 	f.mu.Unlock()
-	for _, t := range all {
-		if context.Cause(ctx) == nil && f.gone(ctx, served, t.resource) {
-			f.p.log.Info("the type is not served any more: its rows are deleted", "type", t.resource.GroupResource())
+	t.stop(errGone)
+	f.group.Go(then)
+}
+
+// renew starts the types again of which the server serves another version or scope instead of
+// the one that runs. They continue from their positions.
+func (f *fleet) renew(ctx context.Context, api *discovery.API) {
+	for _, t := range f.tenants() {
+		now := current(api, t.resource)
+		if now.Version == t.resource.Version && now.Namespaced == t.resource.Namespaced {
+			continue
+		}
+		f.p.log.Info("the type is served in another version or scope now: it is started again", "type", now.GroupResource(), "version", now.Version, "before", t.resource.Version, "namespaced", now.Namespaced)
+		f.leave(t, func() {
+			<-t.ended
 			f.mu.Lock()
-			t.leaving = true
-			f.mu.Unlock()
-			t.stop(errGone)
-			f.group.Go(func() { f.drop(ctx, t) })
+			defer f.mu.Unlock()
+			if ctx.Err() == nil {
+				delete(f.running, now.GroupResource())
+				f.begin(ctx, now, t.named)
+			}
+		})
+	}
+}
+
+// ended stops and drops the types that are not served any more.
+func (f *fleet) ended(ctx context.Context, served map[string]bool) {
+	for _, t := range f.tenants() {
+		if !t.named && context.Cause(ctx) == nil && f.gone(ctx, served, t.resource) {
+			f.p.log.Info("the type is not served any more: its rows are deleted", "type", t.resource.GroupResource())
+			f.leave(t, func() { f.drop(ctx, t) })
 		}
 	}
 }
@@ -272,6 +321,16 @@ func (f *fleet) forgotten(ctx context.Context, served map[string]bool) error {
 		f.mu.Unlock()
 	}
 	return nil
+}
+
+// missing has the server asked after a 404, but not for each of many.
+func (f *fleet) missing() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if now := time.Now(); now.Sub(f.asked) >= pauseAsked {
+		f.asked = now
+		f.poke()
+	}
 }
 
 // poke has the server asked soon.

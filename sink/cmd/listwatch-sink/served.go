@@ -59,6 +59,25 @@ func servedBy(api *discovery.API) map[string]bool {
 	return served
 }
 
+// current returns a resource as it is to be moved: in its own version while that is served, or
+// while nobody knows, and otherwise in the one that is preferred. The scope is what is served.
+func current(api *discovery.API, r kube.Resource) kube.Resource {
+	now := r
+	for s := range api.All() {
+		switch {
+		case s.GroupResource() != r.GroupResource() || s.Watchable() != nil:
+		case s.Version == r.Version:
+			return s.Resource
+		case s.Preferred || now.Version == r.Version:
+			now = s.Resource
+		}
+	}
+	if api.Broken()[r.APIVersion()] != nil {
+		return r
+	}
+	return now
+}
+
 // gone reports whether it is certain that a resource is not served any more. That
 // discovery leaves it out proves nothing: of several replicas of the server, one may know
 // less. So what defines it must have been deleted.

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listwatch/listwatch/discovery"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// serve makes the server serve widgets.example.com in these versions, of which the first is
+// preferred.
+func (s *stage) serve(versions ...string) {
+	s.t.Helper()
+	var all []string
+	for i, v := range versions {
+		all = append(all, fmt.Sprintf(`{"name":%q,"served":true,"storage":%t,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}`, v, i == 0))
+	}
+	s.server.Put(kube.CustomResourceDefinitions, fmt.Sprintf(`{"metadata":{"name":"widgets.example.com"},"spec":{"group":"example.com","scope":"Namespaced",
+		"names":{"plural":"widgets","kind":"Widget"},"versions":[%s]}}`, strings.Join(all, ",")))
+}
+
+func widgets(version string) kube.Resource {
+	return kube.Resource{Group: "example.com", Version: version, Plural: "widgets", Kind: "Widget", Namespaced: true}
+}
+
+// rows waits until the table has so many rows of the group example.com.
+func (s *stage) rows(errs *console, n int) {
+	s.t.Helper()
+	for limit := time.Now().Add(time.Minute); len(s.query(`SELECT 1 FROM objects WHERE api_group = 'example.com'`)) != n; {
+		if time.Now().After(limit) {
+			s.t.Fatalf("the table does not get %d rows\n%s", n, errs)
+		}
+	}
+}
+
+// TestAnotherVersionIsFollowed, from the position, once the one that runs is not served any
+// more.
+func TestAnotherVersionIsFollowed(t *testing.T) {
+	for _, name := range []string{"widgets.example.com", "*"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			s.serve("v1alpha1")
+			s.put(widgets("v1alpha1"), "a", "")
+			errs, stop := s.start(name, "--flush", "1ms")
+			errs.wait(t, "scope=widgets.example.com phase=LIVE", 1)
+			s.serve("v1", "v1alpha1")
+			s.put(widgets("v1"), "b", "")
+			s.rows(errs, 2)
+			s.serve("v1")
+			errs.wait(t, "scope=widgets.example.com phase=LIVE", 2)
+			s.put(widgets("v1"), "c", "")
+			s.rows(errs, 3)
+			stop()
+			got := s.query(`SELECT concat_ws(' ', type, name, api_version, 'epoch', epoch) FROM history WHERE api_group = 'example.com' ORDER BY seq`)
+			want := []string{"ADDED a example.com/v1alpha1 epoch 1", "ADDED b example.com/v1alpha1 epoch 1", "ADDED c example.com/v1 epoch 1"}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("history (-want +got):\n%s\n%s", diff, errs)
+			}
+		})
+	}
+}
+
+// TestCurrentIsWhatIsServed: the version that runs stays while it is served, and a type that is
+// not served at all stays too.
+func TestCurrentIsWhatIsServed(t *testing.T) {
+	s := newStage(t)
+	source, err := (&program{connect: connection{kubeconfig: s.args[1], cluster: "c"}, env: func(string) string { return "" }, log: slog.New(slog.DiscardHandler)}).source(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.serve("v2", "v1", "v1beta1")
+	api, err := discovery.Fetch(t.Context(), source.client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clusterWide, unknown := widgets("v1"), widgets("v1")
+	clusterWide.Namespaced, unknown.Plural = false, "gadgets"
+	for _, tt := range []struct{ runs, want kube.Resource }{
+		{widgets("v1"), widgets("v1")},
+		{widgets("v2"), widgets("v2")},
+		{widgets("v1alpha1"), widgets("v2")},
+		{clusterWide, widgets("v1")},
+		{unknown, unknown},
+	} {
+		if got := current(api, tt.runs); got != tt.want {
+			t.Errorf("%+v: %+v, want %+v", tt.runs, got, tt.want)
+		}
+	}
+}
