@@ -14,7 +14,7 @@ import (
 // load is a list in progress, which is compared with the table.
 type load struct {
 	held   map[kube.Key]heldObject
-	known  kube.Revision // the newest of held in this epoch: the server has reached it
+	known  kube.Revision // the newest of held that the server has reached, as far as is known
 	newest kube.Revision // of the objects so far
 }
 
@@ -67,16 +67,18 @@ func (s *session) begin(ctx context.Context, cause error) error {
 		s.next.Epoch++ // with the first records: the ids of objects that are back were used by Drop
 	}
 	s.load, s.inconsistent = &load{held: held}, false
-	before := s.next.Epoch // the first epoch whose revisions are those of the server, unless it was restored
-	if s.next.Cause == CauseResharded {
-		before--
-	}
 	for _, h := range held {
-		if h.epoch >= before && (s.load.known == "" || h.revision.Newer(s.load.known)) {
+		if s.reached(h) && (s.load.known == "" || h.revision.Newer(s.load.known)) {
 			s.load.known = h.revision
 		}
 	}
 	return nil
+}
+
+// reached reports whether the server has reached the revision of a row, unless it was restored
+// and nobody knows: rows of earlier epochs are of before the restore that is known.
+func (s *session) reached(h heldObject) bool {
+	return h.epoch == s.next.Epoch || s.next.Cause != CauseRestored
 }
 
 // listed compares an object of the list with the table.
@@ -94,17 +96,17 @@ func (s *session) listed(ctx context.Context, ev event) error {
 		l.newest = ev.Revision
 	}
 	h, ok := l.held[ev.Key]
-	same := ok && h.uid == ev.UID && h.epoch == s.next.Epoch
+	same := ok && h.uid == ev.UID
 	// In the epoch of the position the table holds everything that existed at its
 	// revision. If the list has an older state, or an old object that the table does not
 	// have, the server was restored, or the table has lost rows.
 	whole := s.next.Cause == CauseExpired || s.next.Cause == CauseResharded
 	old := !ok && whole && !ev.Revision.Newer(s.next.Revision) && ev.Revision.Ordered() && s.next.Revision.Ordered()
 	switch {
-	case same && h.revision == ev.Revision:
+	case same && h.epoch == s.next.Epoch && h.revision == ev.Revision:
 		l.see(ev.Key)
 		return nil
-	case old || same && h.revision.Newer(ev.Revision):
+	case old || same && s.reached(h) && h.revision.Newer(ev.Revision):
 		return s.loseHistory(ctx, CauseRestored)
 	case ok && h.uid != ev.UID:
 		if err := s.add(ctx, s.vanished(ev.Key, h)); err != nil {

@@ -3,6 +3,8 @@ package sink_test
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -121,6 +123,74 @@ func TestReshardKeepsTheCause(t *testing.T) {
 		p.shards(3, func(s *sink.Scope) { s.Labels = "app=db" }, 0, 1, 2)
 		p.gaps(sink.CauseRescoped, sink.CauseRescoped, sink.CauseRescoped)
 	})
+}
+
+// TestEarlierEpochsShowARestore: a row that is newer than the server shows one, however often the
+// table was divided, selected and written again since.
+func TestEarlierEpochsShowARestore(t *testing.T) {
+	for _, steps := range []string{"reshard", "rescope reshard", "reshard rescope", "backfill reshard", "reshard backfill", "reshard reshard"} {
+		for _, later := range []int{0, 10} { // writes after the restore: the server may pass the row's revision
+			t.Run(fmt.Sprint(steps, " ", later), func(t *testing.T) {
+				perform(t, func(t *testing.T, p *play) { p.restoredAfter(steps, later) })
+			})
+		}
+	}
+}
+
+func (p *play) restoredAfter(steps string, later int) {
+	for i := range 10 {
+		p.Put(fmt.Sprint("n-", i), "web", "1")
+	}
+	p.shards(2, nil, 0, 1)
+	ahead := ""
+	for row, err := range p.db.Rows(p.t.Context(), "c", sinktest.Resource) {
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if sink.ShardOf(row.UID, 2) == 1 {
+			ahead = row.Name
+		}
+	}
+	for i := range 8 {
+		p.Put(ahead, "web", fmt.Sprint("of shard 1, ", i))
+	}
+	p.shards(2, nil, 1)
+	n, labels := 2, ""
+	for step := range strings.FieldsSeq(steps) {
+		if step == "reshard" {
+			n++
+			p.reshard(n)
+		}
+		if step == "rescope" {
+			labels = "app=web"
+		}
+		for i := range n {
+			scope := sink.Scope{Cluster: "c", Resource: sinktest.Resource, Labels: labels, Shard: i, Shards: n, Rescope: true}
+			var err error
+			switch step {
+			case "rescope":
+				_, _, err = p.db.Open(p.t.Context(), scope)
+			case "backfill":
+				err = sink.Backfill(p.t.Context(), p.db, scope)
+			}
+			if err != nil {
+				p.t.Fatal(err)
+			}
+		}
+	}
+	p.Restore(4)
+	for i := range later {
+		p.Put(fmt.Sprint("later-", i), "web", "1")
+	}
+	for i := range n {
+		p.shards(n, func(s *sink.Scope) { s.Labels = labels }, i)
+	}
+	if got := p.reasons(); !slices.Contains(got, sink.CauseRestored) {
+		p.t.Errorf("no GAP names the restore: %q", got)
+	}
+	if v := p.verify(p.db, 0); len(v.Differences) > 0 || v.Objects != 10+later {
+		p.t.Errorf("%+v, want no difference in %d objects", v, 10+later)
+	}
 }
 
 // shards runs these of so many shards, one after the other.
