@@ -245,7 +245,7 @@ func (s Scope) sameTable(o Scope) bool {
 
 // listed is what Verify keeps of an object in the list, whose JSON is too much for the memory.
 type listed struct {
-	uid                  string
+	uid, apiVersion      string
 	revision             kube.Revision
 	trimmed, quarantined bool
 	labels               digest
@@ -254,7 +254,7 @@ type listed struct {
 
 func listedOf(row Row) listed {
 	return listed{
-		uid: strings.Clone(row.UID), revision: kube.Revision(strings.Clone(string(row.Revision))),
+		uid: strings.Clone(row.UID), apiVersion: strings.Clone(row.APIVersion), revision: kube.Revision(strings.Clone(string(row.Revision))),
 		trimmed: row.Trimmed, quarantined: row.Quarantined != "",
 		labels: digestOfLabels(row.Labels), text: sha256.Sum256(row.Object), object: digestOf(row.Object),
 	}
@@ -276,8 +276,10 @@ func differs(row Row, l listed, ok bool, mode Mode) string {
 		return ""
 	case digestOfLabels(row.Labels) != l.labels:
 		return "other labels in the cluster, of the same revision"
-	case sha256.Sum256(row.Object) != l.text && digestOf(row.Object) != l.object:
-		return "another object in the cluster, of the same revision"
+	case sha256.Sum256(row.Object) == l.text || digestOf(row.Object) == l.object:
+		return ""
+	case row.APIVersion != l.apiVersion:
+		return fmt.Sprintf("written in version %s, the cluster lists %s: backfill writes the rows again", row.APIVersion, l.apiVersion)
 	}
-	return ""
+	return "another object in the cluster, of the same revision"
 }

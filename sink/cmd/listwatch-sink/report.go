@@ -121,7 +121,7 @@ func (p *program) verify(ctx context.Context, args []string) error {
 		if !ok {
 			return fmt.Errorf("the sink holds no %s of the cluster %s", r.GroupResource(), src.id)
 		}
-		scope.Resource = r
+		scope.Resource = current(api, scope.Resource) // in another version each object would differ
 		o := sink.Options{Client: src.client, Scope: scope, Logger: p.log, MaxObject: p.selection.maxObject, ShowSecrets: p.selection.showSecrets}
 		if o.Where, err = where(scope.Where); err != nil {
 			return err

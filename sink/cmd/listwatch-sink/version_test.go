@@ -94,3 +94,38 @@ func TestCurrentIsWhatIsServed(t *testing.T) {
 		}
 	}
 }
+
+// TestVerifyAfterAnotherPreference: while the version of the rows is served, verify lists in it,
+// whichever is preferred. After a restart in another one, it says that only the version differs,
+// and a backfill mends that.
+func TestVerifyAfterAnotherPreference(t *testing.T) {
+	s := newStage(t)
+	s.serve("v1alpha1")
+	s.put(widgets("v1alpha1"), "a", "")
+	errs, stop := s.start("widgets.example.com", "--flush", "1ms")
+	errs.wait(t, "phase=LIVE", 1)
+	s.serve("v1", "v1alpha1")
+	for range 2 {
+		if code, out, errs := s.run("verify", "--wait", "0"); code != exitOK {
+			t.Fatalf("exit code %d\n%s%s", code, out, errs)
+		}
+		stop()
+	}
+	errs, stop = s.start("widgets.example.com")
+	errs.wait(t, "phase=LIVE", 1)
+	code, out, _ := s.run("verify", "--wait", "0")
+	want := "widgets.example.com shop/a: written in version example.com/v1alpha1, the cluster lists example.com/v1: backfill writes the rows again (table"
+	if code != exitDifference || !strings.HasPrefix(out, want) {
+		t.Errorf("exit code %d\n%s, want %s", code, out, want)
+	}
+	stop()
+	if code, _, errs := s.run("backfill"); code != exitOK {
+		t.Fatalf("backfill: exit code %d\n%s", code, errs)
+	}
+	errs, stop = s.start("widgets.example.com")
+	errs.wait(t, "phase=LIVE", 1)
+	stop()
+	if code, out, errs := s.run("verify", "--wait", "0"); code != exitOK {
+		t.Errorf("after the backfill: exit code %d\n%s%s", code, out, errs)
+	}
+}
