@@ -98,6 +98,9 @@ log of what changed, every change once.
   listwatch-sink backfill [TYPE...]       have all objects listed and written again
   listwatch-sink reshard [TYPE...]        change the number of shards to --shards, offline
 
+What fails at the start ends the program: the sink or the cluster cannot be reached, or a
+type is not served. What fails later is retried.
+
 Exit codes: 0 success, or stopped while moving; 1 failed or interrupted; 2 wrong usage;
 3 verify found a difference.
 

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/listwatch/listwatch/apitest"
 )
 
 // TestAnEmptyURLIsNotTheDefault: a file or a variable that was not filled must not have the
@@ -57,5 +59,18 @@ func TestValuesWithoutSenseAreRefused(t *testing.T) {
 		if made, _ := os.ReadDir("."); code != exitUsage || !strings.Contains(errs.String(), tt.want) || len(made) != 0 {
 			t.Errorf("%q: exit code %d, %d files\n%s", tt.args, code, len(made), errs)
 		}
+	}
+}
+
+// TestHelpSaysWhatIsRetried: what fails at the start ends the program.
+func TestHelpSaysWhatIsRetried(t *testing.T) {
+	s := newStage(t)
+	s.server.Deny("", apitest.Match{Resource: "namespaces"})
+	if code, _, errs := s.run("pods"); code != exitFailed || !strings.Contains(errs, "kube-system") {
+		t.Errorf("exit code %d\n%s", code, errs)
+	}
+	const want = "What fails at the start ends the program"
+	if code, _, errs := s.run("--help"); code != exitOK || !strings.Contains(errs, want) {
+		t.Errorf("--help: exit code %d, want %q in\n%s", code, want, errs)
 	}
 }
