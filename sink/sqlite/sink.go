@@ -78,6 +78,9 @@ func Open(ctx context.Context, path string, o Options) (*Sink, error) {
 func create(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) { // SQLite would make it, readable by all
+			return fmt.Errorf("open %s: it is a symbolic link to a file that does not exist: name that file", path)
+		}
 		return nil
 	}
 	if err != nil {

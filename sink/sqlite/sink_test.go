@@ -51,6 +51,21 @@ func TestSoak(t *testing.T) {
 	}
 }
 
+// TestALinkToNoFileIsRefused: SQLite would make its file, readable by everybody.
+func TestALinkToNoFileIsRefused(t *testing.T) {
+	folder := t.TempDir()
+	link, file := filepath.Join(folder, "link.db"), filepath.Join(folder, "file.db")
+	if err := os.Symlink(file, link); err != nil {
+		t.Fatal(err)
+	}
+	_, err := sqlite.Open(t.Context(), link, sqlite.Options{})
+	if _, made := os.Stat(file); err == nil || made == nil {
+		t.Errorf("got %v, and the file: %v", err, made)
+	}
+	open(t, file)
+	open(t, link)
+}
+
 // TestFilesAreForTheirOwnerOnly: what is in a cluster is for nobody else on the machine.
 func TestFilesAreForTheirOwnerOnly(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cluster.db")

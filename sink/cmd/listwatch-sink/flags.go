@@ -176,7 +176,7 @@ func count(name, value string) (int, error) {
 
 // target returns the URL of the sink, which may hold credentials: it must not be printed.
 func (p *program) target() (*url.URL, error) {
-	text := p.to
+	text, given := p.to, "--to"
 	switch {
 	case p.toFile != "" && p.to != "":
 		return nil, usage("--to and --to-file are both given: which of them?")
@@ -185,8 +185,9 @@ func (p *program) target() (*url.URL, error) {
 		if text, err = readURL(p.toFile); err != nil {
 			return nil, fmt.Errorf("--to-file: %w", err)
 		}
+		given = "what --to-file names"
 	case text == "":
-		text = p.env("LISTWATCH_SINK_TO")
+		text, given = p.env("LISTWATCH_SINK_TO"), "LISTWATCH_SINK_TO"
 	}
 	if text == "" {
 		if text = "sqlite:cluster.db"; p.natsEmbedded {
@@ -195,7 +196,7 @@ func (p *program) target() (*url.URL, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil {
-		return nil, usage("--to is not a URL, such as sqlite:cluster.db") // its text may be a password
+		return nil, usage("%s is not a URL, such as sqlite:cluster.db", given) // its text may be a password
 	}
 	if hasPassword(u) && text == p.to {
 		return nil, usage("--to has a password, which every process of this machine can read: use --to-file or LISTWATCH_SINK_TO")
@@ -210,6 +211,8 @@ func hasPassword(u *url.URL) bool {
 	return secret || q.Has("password") || q.Has("sslpassword")
 }
 
+const maxURL = 64 << 10
+
 // readURL returns what a file has, which must not be printed.
 func readURL(path string) (string, error) {
 	f, err := os.Open(path)
@@ -217,9 +220,12 @@ func readURL(path string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, 64<<10))
+	b, err := io.ReadAll(io.LimitReader(f, maxURL+1))
 	if err != nil {
 		return "", err
+	}
+	if len(b) > maxURL {
+		return "", usage("%s has more than %d KiB: is it the file of a URL?", path, maxURL>>10)
 	}
 	text := strings.TrimSpace(string(b))
 	if text == "" {

@@ -34,6 +34,23 @@ func TestAnEmptyURLIsNotTheDefault(t *testing.T) {
 	}
 }
 
+func TestAFileWithoutAURLIsNamed(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for text, want := range map[string]string{
+		strings.Repeat("\x00", 1<<20): "--to-file: url has more than 64 KiB: is it the file of a URL?",
+		"sqlite:\x01secret":           "what --to-file names is not a URL, such as sqlite:cluster.db",
+	} {
+		if err := os.WriteFile("url", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		errs := newConsole()
+		code := run(t.Context(), []string{"--to-file", "url", "init"}, func(string) string { return "" }, io.Discard, errs)
+		if code != exitUsage || !strings.Contains(errs.String(), want) || strings.Contains(errs.String(), "secret") {
+			t.Errorf("exit code %d, want %q\n%s", code, want, errs)
+		}
+	}
+}
+
 func TestValuesWithoutSenseAreRefused(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, tt := range []struct {
