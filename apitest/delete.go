@@ -130,7 +130,7 @@ func (s *Server) delete(x *Exchange, w http.ResponseWriter, v *view.View) *kube.
 		return st
 	}
 	c := s.deletion(x, &opts, d)
-	last, kept, st := c.remove(d, s.store.Settle)
+	last, kept, st := c.remove(d, s.store.SettleRemoved)
 	c.warn(w)
 	if st != nil {
 		return st

@@ -49,7 +49,7 @@ func (s *Server) evict(x *Exchange, w http.ResponseWriter) *kube.Status {
 		return st
 	}
 	s.store.Remove(pods, pod, d)
-	s.store.Settle()
+	s.store.SettleRemoved()
 	wire.WriteStatus(w, &kube.Status{Code: http.StatusCreated})
 	return nil
 }

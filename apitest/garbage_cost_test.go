@@ -40,3 +40,31 @@ func TestACollectionCollectsGarbageOnce(t *testing.T) {
 		t.Errorf("%d allocations for 800 owners, %d for 100", many, few)
 	}
 }
+
+// TestADeleteOfNothingCollectsNothing: a dry run writes nothing, and what was stored by Put
+// and has no owner stays until a client has deleted something.
+func TestADeleteOfNothingCollectsNothing(t *testing.T) {
+	srv := apitest.NewWith(t, apitest.Options{InMemory: true, CollectGarbage: true})
+	srv.Put(kube.ConfigMaps, `{"metadata":{"namespace":"d","name":"a"}}`)
+	srv.Put(kube.Secrets, `{"metadata":{"namespace":"d","name":"s","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"gone","uid":"gone"}]}}`)
+	at := srv.Revision()
+	const maps = "/api/v1/namespaces/d/configmaps"
+	for _, path := range []string{maps + "/a?dryRun=All", maps + "?dryRun=All", maps + "?labelSelector=x=y", "/api/v1/namespaces/e/configmaps", maps + "/none"} {
+		resp, err := send(t.Context(), srv, http.MethodDelete, path, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if rev := srv.Revision(); rev != at {
+			t.Errorf("DELETE %s: revision %s, was %s", path, rev, at)
+		}
+	}
+	resp, err := send(t.Context(), srv, http.MethodDelete, maps+"/a", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if left, _ := srv.List(kube.Secrets); len(left) > 0 {
+		t.Error("the garbage was not collected after a deletion")
+	}
+}

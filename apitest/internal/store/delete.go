@@ -17,6 +17,7 @@ type Deletion struct {
 // Remove deletes o, or, if finalizers keep it, marks it as being deleted. It returns
 // the last state. The caller holds the lock.
 func (st *Store) Remove(t *Table, o *object.Object, d Deletion) (last *object.Object, kept bool) {
+	st.unsettled = st.unsettled || !d.Dry
 	if t.Info.Resource == kube.CustomResourceDefinitions && !d.Dry && o.Meta.DeletionTimestamp == "" {
 		if marked := st.retire(t, o); marked != nil {
 			if last := t.objects[o.Key]; last != nil {

@@ -27,11 +27,19 @@ func (st *Store) Settle() {
 	}
 }
 
-// SettleAll is Settle for callers that do not hold the lock.
+// SettleRemoved is Settle after Remove, if that was not for a dry run. The caller holds the lock.
+func (st *Store) SettleRemoved() {
+	if st.unsettled {
+		st.unsettled = false
+		st.Settle()
+	}
+}
+
+// SettleAll is SettleRemoved for callers that do not hold the lock.
 func (st *Store) SettleAll() {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	st.Settle()
+	st.SettleRemoved()
 }
 
 // SettleWritten does the next work of controllers after a write of o, nil before it was

@@ -18,15 +18,16 @@ import (
 type Store struct {
 	options Options
 
-	mu      sync.Mutex
-	rev     uint64
-	life    uint64            // number of previous servers whose saves this one continues
-	first   uint64            // the revision at which the server started
-	tables  map[string]*Table // by GroupResource
-	dropped []drop            // removed tables, the newest last
-	random  *rand.Rand        // for UIDs and generated names: used by writes only
-	aside   *rand.Rand        // for values that are not in objects
-	changed chan struct{}     // closed and replaced when rev changes
+	mu        sync.Mutex
+	rev       uint64
+	life      uint64            // number of previous servers whose saves this one continues
+	first     uint64            // the revision at which the server started
+	tables    map[string]*Table // by GroupResource
+	dropped   []drop            // removed tables, the newest last
+	unsettled bool              // Remove was called, and not for a dry run, since SettleRemoved
+	random    *rand.Rand        // for UIDs and generated names: used by writes only
+	aside     *rand.Rand        // for values that are not in objects
+	changed   chan struct{}     // closed and replaced when rev changes
 }
 
 // Table is one resource. The fields are guarded by store.mu.
