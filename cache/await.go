@@ -11,9 +11,9 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// ErrVanished is the error of Await for an object that the store does not have, and that no handler
-// was called with since the call of Await: the informer had to list again, and the object was
-// deleted by then, or is not selected.
+// ErrVanished is the error of Await if the store does not have the object, and no handler got it
+// since Await began: the informer had to list again, and the object was deleted by then, or is not
+// selected.
 var ErrVanished = errors.New("the object was deleted before the cache showed it, or is not selected")
 
 // Await waits until the store shows a write, so that what is read from the store
@@ -32,18 +32,18 @@ var ErrVanished = errors.New("the object was deleted before the cache showed it,
 //     the object, it was deleted, or the selectors do not match it any more.
 //   - Two lists began and ended since the call: the second was requested after the write.
 //   - The store does not have the object, and the informer does not watch its namespace.
-//   - The store does not have the object, and the selectors do not match written, or it is not
-//     in the Shard. Labels are compared if written has a method GetLabels, other fields than name
-//     and namespace if its JSON has them. (To wait for an earlier write, await that one.)
+//   - The store does not have the object, and the selectors or the Shard exclude written. Its name
+//     and namespace are always compared, labels if it has a method GetLabels, other fields if its
+//     JSON has them. (To wait for an earlier write, await that one.)
 //
-// The error is [ErrVanished], and not nil for one of the first two reasons, if the store never had
-// the object since the call, and the informer listed again meanwhile. The object was deleted, or
-// the selectors do not match it and compare a field that written lacks. No handler was called with
-// it since the call.
+// For the first two reasons, Await returns [ErrVanished] instead of nil if the store never had the
+// object since the call, and the informer listed again meanwhile. Then the object was deleted, or a
+// selector excludes it by a field or labels that written lacks. No handler was called with it since
+// the call.
 //
-// Await may wait until ctx is done for a write from before a restore of the server to an
-// earlier state, and, if revisions are not numbers, for a write that another one follows at
-// once: then only the written revision itself counts.
+// Await may wait until ctx is done in two cases: the server was restored to a state from before the
+// write; or revisions are not numbers, so that only the written revision itself counts, and another
+// write follows at once.
 //
 // If ctx ends first, or the informer has ended, the error says why, as for WaitSynced.
 // Handlers must not call Await of their own informer.

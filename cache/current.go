@@ -19,12 +19,12 @@ import (
 // this before it takes over from another one. A synced store can be behind: its watch has just
 // become silent, or it was loaded from a snapshot.
 //
-// A list that the informer itself requests after the mark is sufficient. Without one, the
-// function lists the metadata of the objects. It returns nil when the store holds exactly
-// the listed objects, or has reached the revision of the list. A state that could not be
-// decoded counts as held. After a pause, the function repeats a list that failed, and a list that
-// is older than the store, because the server was restored to an earlier state. The role of the
-// client needs the verb list. If ctx ends first, the error says what is missing.
+// A list that the informer itself requests after the mark is sufficient. Without one, the function
+// lists the metadata of the objects. It returns nil when the store holds exactly the listed
+// objects, or has reached the revision of the list. A state that could not be decoded counts as
+// held. After a pause, the function repeats a list that failed, or is older than the store (the
+// server was restored to an earlier state). The role of the client needs the verb list. If ctx ends
+// first, the error says what is missing.
 //
 // An informer that [From] returned knows no server: its function is WaitSynced. Handlers of the
 // informer must not call it; see WaitSynced.
@@ -119,7 +119,7 @@ func (s *Store[T]) part(source int) part {
 	return s.parts[source]
 }
 
-// listedSince reports whether the listing with number mark, or a later one, has ended.
+// listedSince reports whether the list with number mark, or a later one, has ended.
 func (p part) listedSince(mark uint32) bool { return !p.listing && p.generation >= mark }
 
 // holds reports whether a source has passed the revision of l, or has exactly its

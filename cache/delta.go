@@ -15,15 +15,15 @@ type Delta[T kube.Object] struct {
 	// is the final state, or, if Inferred, the last known one.
 	Old, New T
 
-	// Revision of the change; of an inferred deletion, that of the first list without the
-	// object, or of the object that replaced it.
+	// Revision of the change. For an inferred deletion: that of the first list without the object,
+	// or that of the object which replaced it.
 	Revision kube.Revision
 
 	// Initial: the object existed when the handler was added, or is in the first list.
 	Initial bool
 
-	// Inferred: no event reported the change, but a later list shows it, or an object
-	// with the same name and another UID. Intermediate states may be missing.
+	// Inferred: no event reported the change, but a later list, or an object with the same name and
+	// another UID, shows it. Intermediate states may be missing.
 	Inferred bool
 
 	// Resync: nothing changed; see [Handler.ResyncEvery]. Type is Modified, and Old is New.

@@ -199,7 +199,7 @@ func (q *DeltaFIFO[T]) Age() time.Duration {
 //
 // A change is acknowledged when the loop asks for the next object. With a [Snapshot], the next
 // process delivers again the deletions that were not acknowledged when this process or the loop
-// ended, and those of the time after the end of the loop, up to twice Snapshot.Every.
+// ended, and those within twice Snapshot.Every after the end of the loop.
 func (i *Informer[T]) Changes(ctx context.Context, o FIFOOptions) iter.Seq[Delta[T]] {
 	return func(yield func(Delta[T]) bool) {
 		q := NewDeltaFIFO[T](o)

@@ -15,18 +15,19 @@ import (
 )
 
 // Group shares informers: calls of [Shared] for the same objects in the same form return the same
-// informer. An informer runs while it has holders, which are references that were not released. A
-// Group is safe for concurrent use. The zero Group is ready to use; it must not be copied.
+// informer. An informer runs while it has holders: each call of Shared adds one, and its Release
+// removes it. A Group is safe for concurrent use. The zero Group is ready to use; it must not be
+// copied.
 //
 //	var group cache.Group
 //	go group.Run(ctx)
 //	pods := cache.Shared(&group, client.Of[Pod](c, kube.Pods), cache.Options[Pod]{})
 //	defer pods.Release()
 type Group struct {
-	// Budget, if set before the first use, limits the total memory of the group's informers
-	// whose Options have none. An informer that would exceed it ends, and its WaitSynced,
-	// Ready and Status report that; the others continue. The ended informer stays in the
-	// group until its last holder releases it.
+	// Budget, if set before the first use, limits the total memory of the group's informers whose
+	// Options have none. An informer that would exceed it ends, and its WaitSynced, Ready and
+	// Status report that; the others continue. The ended informer stays in the group until its last
+	// holder is released.
 	Budget *Budget
 
 	// Logger, if set before Run, is used by the informers whose Options have none.
@@ -87,30 +88,27 @@ func (s spec[T]) rest() spec[T] {
 	return s
 }
 
-// SharedInformer is one holder's reference to an informer of a group.
+// SharedInformer is a holder of an informer of a group.
 type SharedInformer[T kube.Object] struct {
 	*Informer[T]
 	once    sync.Once
 	release func()
 }
 
-// Release drops the reference; without references the informer ends. Handlers that were
-// added through this reference are not removed: use Handler.Remove. It may be called
-// more than once.
+// Release removes the holder; without holders the informer ends. Handlers that were added through
+// this holder are not removed: use Handler.Remove. It may be called more than once.
 func (s *SharedInformer[T]) Release() { s.once.Do(s.release) }
 
-// Shared returns the group's informer of the objects of c with the options o, decoded as
-// T. The group runs it, from the first call on, so the caller must not call its Run.
-// Handlers may be added at any time. When the group has ended, the informer has ended
-// too, and its WaitSynced and Ready report that. After the last holder has released an
-// informer, Shared returns a new one. An informer with a Snapshot begins when the previous
-// informers with its path have ended.
+// Shared returns the group's informer of the objects of c with the options o, decoded as T. The
+// group runs it, from the first call on, so the caller must not call its Run. Handlers may be added
+// at any time. When the group has ended, the informer has ended too, and its WaitSynced and Ready
+// report that. After the last holder of an informer was released, Shared returns a new one. An
+// informer with a Snapshot begins when the previous informers with its path have ended.
 //
-// Two calls share an informer if their c, apart from its writes, and their o, apart from
-// Logger, are equal. Functions cannot be compared: an informer with OnError or with a
-// Trace of its watch is not shared. An informer with a Transform is shared only if
-// Snapshot.Projection names the transformation, with or without a snapshot path: equal names must
-// mean equal functions.
+// Two calls share an informer if their c and o are equal, except for o.Logger and c's fields Write,
+// Written and Deleted. Functions cannot be compared: an informer with OnError or with a Trace of
+// its watch is not shared. An informer with a Transform is shared only if Snapshot.Projection names
+// the transformation, with or without a snapshot path: equal names must mean equal functions.
 func Shared[T kube.Object](g *Group, c client.Collection[T], o Options[T]) *SharedInformer[T] {
 	g.mu.Lock()
 	defer g.mu.Unlock()

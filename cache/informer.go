@@ -21,8 +21,8 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// Source yields the events of a collection, as a *watch.Watcher does. The last error that a Source
-// yields is the reason why it ended; it continues after all others.
+// Source yields the events of a collection, as a *watch.Watcher does. A Source continues after each
+// error that it yields except the last one, which is the reason why it ended.
 type Source[T kube.Object] interface {
 	Events(ctx context.Context) iter.Seq2[watch.Event[T], error]
 }
@@ -37,11 +37,11 @@ type Options[T kube.Object] struct {
 	// own. It is for clients that may not watch all namespaces. Duplicates are ignored.
 	Namespaces []string
 
-	// Transform changes an object before it is stored. It must not change the name, namespace,
-	// UID or resourceVersion, and must be idempotent: objects of a snapshot are transformed again
-	// when they are loaded. An object for which it fails or returns nil, or whose name it changes,
-	// is left out like one that cannot be decoded. It is called by one goroutine at a time. What
-	// it drops may stay in memory with the strings that it keeps, unless it uses strings.Clone.
+	// Transform changes an object before it is stored. It must not change the name, namespace, UID
+	// or resourceVersion, and must be idempotent: objects of a snapshot are transformed again when
+	// they are loaded. An object for which it fails or returns nil, or whose name it changes, is
+	// left out like one that cannot be decoded. It is called by one goroutine at a time. Strings
+	// that it keeps may hold what it drops in memory, unless it uses strings.Clone.
 	Transform func(T) (T, error)
 
 	// Snapshot, if it has a path, keeps the store on disk for the next start. The informer
@@ -52,10 +52,9 @@ type Options[T kube.Object] struct {
 	// that share it.
 	Budget *Budget
 
-	// OnError, if set, is called with every error that the informer survives, each retry
-	// included: a request that failed, an object that could not be decoded, a snapshot that
-	// could not be saved. Calls about one namespace are not concurrent, nor are those about
-	// snapshots; otherwise calls may be concurrent.
+	// OnError, if set, is called with every error that the informer survives, each retry included:
+	// a request that failed, an object that could not be decoded, a snapshot that could not be
+	// saved. Calls may be concurrent, except two about the same namespace, and two about snapshots.
 	OnError func(error)
 
 	// Logger, if set, gets one line for each change of state, and none for each retry:

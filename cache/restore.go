@@ -21,16 +21,16 @@ import (
 // Run to get what changed while no process ran: later ones begin with the current state.
 //
 // No object disappears unnoticed: each object that was delivered is delivered again by the next
-// process, as existing or as deleted. For that, a snapshot holds only events that all handlers
-// have handled, and a journal beside it notes the objects that were delivered for the first time
-// since. There are three exceptions: an object that could not be written to the journal, which is
-// reported to Options.OnError; a crash of the machine, which may lose the journal; and an object
-// for whose saved state Transform fails, as that of a new release may: until Transform succeeds
-// for a state from the server, it is left out, and its deletion is not delivered.
+// process, as existing or as deleted. For that, a snapshot holds only events that all handlers have
+// handled, and a journal beside it notes the objects that were delivered for the first time since.
+// There are three exceptions: an object that could not be written to the journal, which is reported
+// to Options.OnError; a crash of the machine, which may lose the journal; and an object for whose
+// saved state Transform fails, perhaps after an upgrade: the object is left out, and its deletion
+// is not delivered, until Transform succeeds for a state from the server.
 //
-// Changes may be delivered twice: after a crash of the process, or a stop during a list, those
-// since the last snapshot; and the deletions that a loop over Changes had not acknowledged,
-// each as the object, Initial, and then its deletion, Inferred.
+// Deltas may be delivered twice: those since the last snapshot, after a crash of the process or a
+// stop during a list; and deletions that a loop over Changes had not acknowledged, each as the
+// object (Initial) and then its deletion (Inferred).
 //
 // A file that is damaged, or whose identity differs, is renamed and reported to
 // Options.OnError, and the informer starts without it. Run fails at once if no snapshot can

@@ -37,7 +37,7 @@ func NewStore[T kube.Object]() *RWStore[T] { return &RWStore[T]{newStore[T](1)} 
 // or MODIFIED with another revision is newer than the stored state: if one of the two revisions is
 // empty or not a number, and between RESTART and SYNCED. A server whose etcd was restored assigns
 // the same revisions again, to other states: in the first list after that, each object counts as
-// changed, even with the same revision. So does an event without a revision, at any time.
+// changed, even with the same revision. Every ADDED or MODIFIED without a revision is a change.
 func (s *RWStore[T]) Apply(ev watch.Event[T]) []Delta[T] { return s.apply(0, ev) }
 
 // Quarantine applies an event whose object could not be decoded. Of an object that exists the

@@ -22,16 +22,17 @@ type SnapshotIdentity = persist.Identity
 
 // Kinds of errors of Save and Load, for errors.Is.
 var (
-	ErrSnapshotForeign = persist.ErrForeign                              // another cluster, resource, selector or type
-	ErrSnapshotDamaged = persist.ErrDamaged                              // truncated, incomplete or changed
-	ErrSnapshotNewer   = persist.ErrNewer                                // written by a later release
-	ErrSnapshotRefused = persist.ErrRefused                              // Secrets, or a type that JSON does not preserve
-	ErrNotSynced       = errors.New("no listing is complete at present") // try later
+	ErrSnapshotForeign = persist.ErrForeign // another cluster, resource, selector or type
+	ErrSnapshotDamaged = persist.ErrDamaged // truncated, incomplete or changed
+	ErrSnapshotNewer   = persist.ErrNewer   // written by a later release
+	ErrSnapshotRefused = persist.ErrRefused // Secrets, or a type that JSON does not preserve
+	// The first list, or a new one, is not complete: try later.
+	ErrNotSynced = errors.New("no listing is complete at present")
 )
 
-// SnapshotError says why a snapshot cannot be saved or loaded. Its fields are the errors
-// Kind, one of the ErrSnapshot values, and Err, the cause, or nil, and the texts Reason and
-// Aside, the path to which LoadFile moved the file. Its text contains no part of an object.
+// SnapshotError says why a snapshot cannot be saved or loaded. Its fields are the errors Kind (one
+// of the ErrSnapshot values) and Err (the cause, or nil), and the texts Reason and Aside (the path
+// to which LoadFile moved the file). Its text contains no part of an object.
 type SnapshotError = persist.Error
 
 // Resume is where a watch resumes after a snapshot: pass Revision and Seen to watch.Options.
@@ -74,8 +75,8 @@ func (s *Store[T]) Save(w io.Writer, b SnapshotIdentity) error {
 //
 // A file belongs to one process: if two save to it, the last one wins.
 //
-// Remove the file when Ahead of watch.Trace is called: the file is of a history that the server
-// has lost, and a watch that resumes from it may miss changes. A [Snapshot] needs no such care.
+// Remove the file when watch.Trace.Ahead is called: the file is of a history that the server has
+// lost, and a watch that resumes from it may miss changes. A [Snapshot] needs no such care.
 func (s *Store[T]) SaveFile(path string, b SnapshotIdentity) error {
 	head, err := persist.NewHeader[T](b)
 	var m *persist.Snapshot[T]
@@ -91,9 +92,9 @@ func (s *Store[T]) SaveFile(path string, b SnapshotIdentity) error {
 	return nil
 }
 
-// storeSnapshot returns the current state, and the generation of its listing: the same
-// revision in another listing may be another state. It copies the map, not the objects.
-// unacked are deleted objects whose deletion a consumer has not acknowledged.
+// storeSnapshot returns the current state, and the generation of its list: the same revision in
+// another list may be another state. It copies the map, not the objects. unacked are deleted
+// objects whose deletion a consumer has not acknowledged.
 func (s *Store[T]) storeSnapshot(head persist.Header, unacked []persist.Record[T]) (m *persist.Snapshot[T], generation uint32, err error) {
 	head.Time = time.Now().UTC()
 	s.mu.RLock()

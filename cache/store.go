@@ -31,20 +31,20 @@ type entry[T kube.Object] struct {
 	mark
 }
 
-// mark is the source and listing that delivered an object last.
+// mark is the source and list that delivered an object last.
 type mark struct {
 	part       uint32 // the source that delivered it
-	generation uint32 // of that source's listing that delivered it last
+	generation uint32 // of that source's list that delivered it last
 }
 
 // part is the progress of one source. A store has one source, or one for each of
 // several namespaces.
 type part struct {
 	revision   kube.Revision
-	generation uint32 // number of the listing in progress or ended last
+	generation uint32 // number of the list in progress or ended last
 	listing    bool   // between RESTART and SYNCED
-	restored   bool   // the server was restored to an earlier state, and no listing was completed since: it assigns revisions again
-	synced     bool   // a listing was completed, or a snapshot loaded
+	restored   bool   // until a list is completed: the server was restored, and assigns revisions again
+	synced     bool   // a list was completed, or a snapshot loaded; stays true during another list
 }
 
 func newStore[T kube.Object](sources int) *Store[T] {
@@ -105,7 +105,7 @@ func (s *Store[T]) begin(source int) *part {
 	return &s.parts[source]
 }
 
-// advance moves p to rev, except during a listing, whose objects are in no order.
+// advance moves p to rev, except during a list, whose objects are in no order.
 func (p *part) advance(rev kube.Revision) {
 	if !p.listing && rev != "" {
 		p.revision = rev
@@ -141,7 +141,7 @@ func (e *entry[T]) is(rev kube.Revision, p *part) bool {
 	return rev != "" && rev == e.revision && (!p.restored || e.generation == p.generation)
 }
 
-// seen marks e as part of the listing in progress, if there is one.
+// seen marks e as part of the list in progress, if there is one.
 func (s *Store[T]) seen(e entry[T], source uint32, p *part) {
 	if !p.listing {
 		return
@@ -168,7 +168,7 @@ func (s *Store[T]) drop(e entry[T], d Delta[T]) {
 	s.deltas = append(s.deltas, d)
 }
 
-// sweep removes the objects that the listing of a source did not contain.
+// sweep removes the objects that the list of a source did not contain.
 func (s *Store[T]) sweep(source uint32, p *part, rev kube.Revision) {
 	for key, e := range s.objects {
 		if e.part != source || e.generation == p.generation {
@@ -251,7 +251,8 @@ func (s *Store[T]) reached() (least kube.Revision, lost bool) {
 	return least, lost
 }
 
-// Synced reports whether every source has completed a listing, or loaded a snapshot.
+// Synced reports whether every source has completed a list, or loaded a snapshot. It stays true
+// while a source lists again.
 func (s *Store[T]) Synced() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

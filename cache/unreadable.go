@@ -49,7 +49,7 @@ func (u *unreadable) remove(k kube.Key) {
 	}
 }
 
-// sweep removes the states that the last listing of a source did not contain.
+// sweep removes the states that the last list of a source did not contain.
 func (u *unreadable) sweep(last mark) {
 	for k, state := range u.states {
 		if state.part == last.part && state.generation != last.generation {

@@ -24,7 +24,7 @@ type ClusterKey struct {
 // String returns "cluster:namespace/name".
 func (k ClusterKey) String() string { return k.Cluster + ":" + k.Key.String() }
 
-// Cluster is a cluster of [Clusters], as the function that makes its caches gets it.
+// Cluster is the argument of the function that makes the caches of a cluster: see [NewClusters].
 type Cluster struct {
 	Name   string
 	Client *client.Client
@@ -32,11 +32,11 @@ type Cluster struct {
 }
 
 // Clusters is a set of clusters for one or more controllers. Engage adds a cluster and Remove
-// removes it, at any time. Each cluster has its own caches, which Run runs; a V holds the
-// caches of one cluster. A controller gets the objects of a cluster when all caches of the
-// cluster are filled and up to date. A cluster that cannot be reached does not delay the
-// others, and is not ready: see Status. Metrics that open registers are the program's to remove:
-// see package metrics.
+// removes it, at any time. Each cluster has its own caches, which Run runs; a V holds the caches of
+// one cluster. A controller gets the objects of a cluster when all caches of the cluster are filled
+// and up to date. A cluster that cannot be reached does not delay the others, and is not ready: see
+// Status. The program must remove metrics that the function of NewClusters registers: see package
+// metrics.
 //
 // The Func of a controller calls Get with the cluster of its key. It may still run for queued keys
 // of a cluster after Remove: Get then returns false. All methods are safe for concurrent use.
@@ -73,9 +73,9 @@ type engaged[V any] struct {
 	err    error // why it cannot be used
 }
 
-// NewClusters returns an empty set. open is called once for each cluster that is
-// engaged, by the goroutine that engages it, and makes its caches by [cache.Shared] with the
-// Group of the Cluster. If it fails or panics, the cluster is not engaged.
+// NewClusters returns an empty set. The function open is called once for each cluster that is
+// engaged, by the goroutine that engages it, and makes its caches by [cache.Shared] with the Group
+// of the Cluster. If it fails or panics, the cluster is not engaged.
 func NewClusters[V any](open func(*Cluster) (V, error)) *Clusters[V] {
 	if open == nil {
 		panic("controller: the function of NewClusters is nil")
@@ -130,8 +130,8 @@ func wireClusters[V any, K comparable, T kube.Object](c *Controller[K], s *Clust
 var ErrEngaged = errors.New("a cluster of this name is engaged")
 
 // Engage adds a cluster. Its caches are filled when Run runs. They use c until Remove has returned
-// nil; a run of the Func may still use it. Then the caller closes its idle connections. After Run
-// has ended Engage fails.
+// nil, and a run of the Func may use it even later. After both, the caller closes the idle
+// connections of c. After Run has ended Engage fails.
 func (s *Clusters[V]) Engage(name string, c *client.Client) error {
 	e := &engaged[V]{Cluster: Cluster{Name: name, Client: c, Group: &cache.Group{}}, removed: make(chan struct{}), done: make(chan struct{})}
 	s.mu.Lock()

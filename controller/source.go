@@ -12,7 +12,8 @@ import (
 	"github.com/listwatch/listwatch/queue"
 )
 
-// Source is an input of a controller, which can be removed. For, Owns and Map return it.
+// Source is the connection of an [Input] to a controller. For, Owns and Map return it. It yields no
+// events, unlike a cache.Source.
 //
 // An input that is added while the controller runs is used when its cache is filled and up
 // to date. Until then the controller works on the keys of its other inputs, and afterwards
@@ -21,9 +22,9 @@ import (
 // An input that is added after the controller has ended is not used.
 type Source struct{ remove func() }
 
-// Remove removes the input: it adds no further keys, except those of a call of a predicate
-// or of the function of Map that is in progress. Keys that it has added stay in the queue.
-// The cache is not stopped. Remove may be called at any time, and more than once.
+// Remove removes the input: it adds no more keys, except after a predicate or function of Map that
+// is running now. Keys that it has added stay in the queue. The cache is not stopped. Remove may be
+// called at any time, and more than once.
 func (s *Source) Remove() { s.remove() }
 
 // input is a cache that adds keys.

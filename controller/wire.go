@@ -18,15 +18,15 @@ type Input[T kube.Object] interface {
 	Name() string // in causes, logs and errors
 }
 
-// For adds the key of each changed object of the input in, if all predicates return true for the
+// For adds the key of each changed object of the input, if all predicates return true for the
 // change. Like Owns and Map it may be called while the controller runs: see [Source].
 func For[T kube.Object](c *Controller[kube.Key], in Input[T], only ...func(cache.Delta[T]) bool) *Source {
 	return wire(c, in, only, each[T])
 }
 
-// Owns adds, for each changed object of the input in, the key of its controlling owner, if that is
-// an object of the resource given as owner. If the object changes from one owner to another, it
-// adds both keys.
+// Owns adds, for each changed object of the input, the key of its controlling owner, if that is an
+// object of the resource given as owner. If the object changes from one owner to another, it adds
+// both keys.
 func Owns[T cache.Owned[R], R any](c *Controller[kube.Key], owner kube.Resource, in Input[T], only ...func(cache.Delta[T]) bool) *Source {
 	return wire(c, in, only, owners[T, R](owner))
 }
@@ -66,9 +66,9 @@ func ownerKey(owner kube.Resource, k kube.Key, refs []kube.OwnerReference) (kube
 	return kube.Key{Namespace: k.Namespace, Name: ref.Name}, true
 }
 
-// Map adds the keys that f returns for each changed object of the input in. For a modified
-// object it also adds the keys that f returns for its previous state, so that keys that no
-// longer depend on the object run too. f must be fast: the cache waits for it.
+// Map adds the keys that f returns for each changed object of the input. For a modified object it
+// also adds the keys that f returns for its previous state, so that keys that no longer depend on
+// the object run too. f must be fast: the cache waits for it.
 func Map[K comparable, T kube.Object](c *Controller[K], in Input[T], f func(T) []K, only ...func(cache.Delta[T]) bool) *Source {
 	if f == nil {
 		panic("controller " + c.name + ": the function of Map is nil")

@@ -26,7 +26,7 @@ type entry[K comparable, C any] struct {
 	processing bool  // a worker has it
 	again      bool  // and it was added again since
 	at         int64 // when it is due, if waiting
-	added      int64 // when it became ready
+	added      int64 // when it became ready, or was added while a worker had it
 	taken      int64 // when the worker got it
 
 	lane       *lane[K, C]  // if ready

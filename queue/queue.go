@@ -16,10 +16,9 @@ type Options[K comparable, C any] struct {
 	// Backoff sets the delays of AddRateLimited.
 	Backoff Backoff
 
-	// Ageing is the wait that equals one level of priority: a key precedes one of n
-	// levels higher priority if it has waited n times Ageing longer. So a key of
-	// priority -100 waits only for those keys of priority 0 that were added before it, or
-	// at most 100 times Ageing after it. Default 100 ms.
+	// Ageing is the wait that equals one level of priority: a key precedes one whose priority is n
+	// higher if it has waited n times Ageing longer. So a key of priority -100 waits only for keys
+	// of priority 0 that were added before it or within 100 times Ageing after it. Default 100 ms.
 	Ageing time.Duration
 
 	// Trace has functions to be called when a worker gets a key, and when it has finished it.
@@ -33,13 +32,12 @@ type Trace[K comparable, C any] struct {
 	Done func(K, time.Duration) // a worker finished a key, after this time
 }
 
-// Queue passes keys to workers. It holds a key once, however often it is added, and
-// never passes it to two workers: if it is added while a worker has it, it is passed
-// again, once, after Done. Keys of one priority are passed in the order in which they
-// were added; a key that was added while a worker had it is the last one at Done, and a key
-// whose priority rises is the last one then. If a key is added twice, the earlier time and the
-// higher priority count. C is the type of the cause of an add, which the queue passes to the
-// worker.
+// Queue passes keys to workers. It holds a key once, however often it is added, and never passes it
+// to two workers: if it is added while a worker has it, it is passed again, once, after Done. Keys
+// of one priority are passed in the order in which they were added; a key that was added while a
+// worker had it goes to their end at Done, and a key whose priority rises, when it rises. If a key
+// is added twice, the earlier time and the higher priority count. C is the type of the cause of an
+// add, which the queue passes to the worker.
 //
 // A Queue has no goroutines. It is safe for concurrent use.
 type Queue[K comparable, C any] struct {
@@ -70,7 +68,7 @@ type Queue[K comparable, C any] struct {
 type Add[C any] struct {
 	After       time.Duration // minimal delay; 0 or less = none
 	RateLimited bool          // delay the key at least as AddRateLimited does
-	Priority    int           // keys with a higher one are passed first; default 0
+	Priority    int           // keys with a higher one come first, within Options.Ageing; default 0
 	Cause       C             // the reason, for the worker
 }
 
@@ -80,7 +78,7 @@ type Item[K comparable, C any] struct {
 	Priority int
 	Cause    C             // of the latest add
 	Merged   int           // number of further adds, which were merged into the first one
-	Waited   time.Duration // since the key became ready: since the first add, or the end of its delay
+	Waited   time.Duration // since the first add or the end of the delay, even if a worker had it
 }
 
 // New returns an empty queue.

@@ -25,9 +25,8 @@ type StreamState struct {
 	Objects []StateObject // sorted by namespace and name
 	Synced  bool
 
-	// Gap is why the objects may have changed since Until; empty = they are the state at
-	// the time that was asked for. What a resumed watch delivers counts when it is
-	// delivered.
+	// Gap is why the objects may have changed since Until; empty = they are the state at the time
+	// that was asked for. Changes that a resumed watch delivers count from their delivery on.
 	Gap   string
 	Until time.Duration
 }

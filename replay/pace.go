@@ -51,8 +51,8 @@ type Step struct {
 	waiting []chan struct{} // closed to release it
 }
 
-// Release releases n more entries. Chunks, responses, ends and events are entries;
-// requests, streams and notes without a receiver are not held back.
+// Release releases n more entries. Chunks, responses, ends and events count; requests, streams and
+// notes without a receiver are not held back.
 func (s *Step) Release(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -285,9 +285,9 @@ type Recording struct {
 	Truncated bool // it has no footer, and plays as far as it goes
 }
 
-// Load reads a recording into at most about max bytes of memory; 0 = 80 MiB. A line has
-// at most a quarter of max, or 1 MiB if that is more. If the recording is damaged or
-// larger, Load returns the part before with the error.
+// Load reads a recording into at most about max bytes of memory; 0 = 80 MiB. A line has at most a
+// quarter of max, or 1 MiB if that is more. If the recording is damaged or larger, Load returns
+// what it read before that, and the error.
 func Load(r io.Reader, max int64) (*Recording, error) {
 	if max <= 0 {
 		max = defaultMaxLoad

@@ -24,11 +24,11 @@ type ScriptOptions struct {
 	Strict bool
 }
 
-// Script is a handler that responds to requests as recorded at the wire: to the n-th
-// request of a kind with its n-th response, in the same pieces, and with an
-// interruption at the same byte. If the client left, the server became silent, or the
-// recording ended, the response stays open until the client leaves. A request without a
-// recorded response gets 503 and a Status that says so.
+// Script is a handler that responds to requests as recorded at the wire: to the n-th of several
+// equivalent requests with the n-th recorded response, in the same pieces, and with an interruption
+// at the same byte. If the recorded client left, the recorded server became silent, or the
+// recording ended, an incomplete response stays open until the present client leaves. A request
+// without a recorded response gets 503 and a Status that says so.
 //
 // Times count from each request. A connection that was reset is reset again, as far as
 // the handler's server allows it.

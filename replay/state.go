@@ -13,28 +13,28 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// State plays the events of a recording into a fake API server, which any client can
-// then list and watch: in its current state, or from any revision that the server has
-// had. All streams of the recording go into the same server, so that of streams of one resource
-// no object should be in two: one that leaves the selection of either is deleted.
+// State plays the events of a recording into a fake API server, which any client can then list and
+// watch: in its current state, or from any revision that the server has had. All streams of the
+// recording go into one server, so no object should be in two streams of a resource: an object that
+// leaves the selection of either is deleted.
 //
-// A change has its recorded revision, so that revisions which a client kept are still
-// valid. If that is not a 63-bit number, as those of etcd are, or not higher than the
-// server's, it gets the server's next one, and [State.Revision] maps the two. Changes of
-// several streams that arrived within 5 s are made in the order of their revisions; those
-// that are not above an earlier one, as after a restore, are made as they arrived. An object
-// is stored as recorded, except for the resourceVersion; one with that name which a client
-// has made is deleted before, by a revision of its own. A change of what is redacted is a
-// change, too, and so is one with a revision that a restored etcd assigned again.
+// A change has its recorded revision, so that revisions which a client kept are still valid. If
+// that is no 63-bit number (those of etcd are), or not higher than the server's, the change gets
+// the server's next one, and [State.Revision] maps the two. Changes of several streams that arrived
+// within 5 s are made in the order of their revisions; those that are not above an earlier one, as
+// after a restore, are made as they arrived. An object is stored as recorded, except for the
+// resourceVersion; an object of that name that a client made is deleted before, at another
+// revision. A change of redacted values alone is played too, and so is one with a revision that a
+// restored etcd assigned again.
 //
-// A deletion that was not seen, but which a listing shows, gets the highest revision up to that
-// of the listing, or below that of the object's next life, that no recorded change has. If
-// none is free, or later changes were made more than 5 s before, it gets the server's next
-// one, and changes behind it that have no gap before them move up.
+// A deletion that only a listing, or a new object of that name, shows gets the highest revision
+// that no recorded change has, up to that of the listing, or below that of the new object. If none
+// is free, or changes of higher revisions arrived more than 5 s before, it gets the server's next
+// one, and the changes directly after it, up to the first gap in the revisions, get higher ones.
 //
-// A change of an object whose definition is gone, by the recording or by a client, has its
-// resource served again; where the definition was replaced by one of another kind or scope,
-// the change is left out.
+// If the recording or a client deleted an object's definition, a change of the object makes the
+// server serve its resource again; where the definition was replaced by one of another kind or
+// scope, the change is left out.
 type State struct {
 	srv    *apitest.Server
 	steps  []step
@@ -168,9 +168,9 @@ func (s *State) apply(st step) error {
 	return nil
 }
 
-// Revision returns the server's revision of a change that was recorded with the
-// revision recorded, and whether that change was played. Of several, as a restored etcd
-// makes them, it is the last one that was played.
+// Revision returns the server's revision of a change that was recorded with the revision recorded,
+// and whether that change was played. If several changes have it, as after a restore of etcd, the
+// last one that was played counts.
 func (s *State) Revision(recorded kube.Revision) (kube.Revision, bool) {
 	rev, ok := s.names[string(recorded)]
 	return rev, ok

@@ -10,10 +10,10 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// NoteError is the kind of a note whose Failure was delivered to the loop.
+// NoteError is the Note of an entry whose Failure was delivered to the loop.
 const NoteError = "error"
 
-// The other kinds of notes.
+// The other values of Note.
 const (
 	noteConnected = "connected" // a watch was opened after Gap
 	noteClosed    = "closed"    // a request ended; Failure was delivered to the loop only if it is an interruption

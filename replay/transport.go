@@ -14,9 +14,9 @@ import (
 	"github.com/listwatch/listwatch/internal/hide"
 )
 
-// Transport returns a RoundTripper that records the traffic to t; nil =
-// http.DefaultTransport. It does not change it, except that a request which accepts
-// protobuf or JSON asks for JSON only. Bodies of requests are not recorded.
+// Transport returns a RoundTripper that records the traffic to t; nil = http.DefaultTransport. The
+// traffic is unchanged, except that a request that accepts both protobuf and JSON asks for JSON
+// only. Bodies of requests are not recorded.
 //
 // A response that is compressed because the caller requested it, or in protobuf, is
 // recorded as filler, because it cannot be redacted. The compression of net/http is

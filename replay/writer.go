@@ -40,9 +40,9 @@ type Options struct {
 	// often credentials.
 	IncludeEnv bool
 
-	// Conceal, if set, overwrites in b, of the server or of an entry, the credentials that the
-	// server repeats, by as many bytes, and returns how many bytes at the end of b may begin one,
-	// unless b is the last of the data: [client.Client.ConcealIn]. It may be called concurrently.
+	// Conceal, if set, overwrites in b, data of the server or of an entry, the credentials that the
+	// server repeats, by as many bytes. If last is false, it returns how many bytes at the end of b
+	// may begin another credential: [client.Client.ConcealIn]. It may be called concurrently.
 	Conceal func(b []byte, last bool) (open int)
 }
 
