@@ -1,6 +1,7 @@
 // Package sink writes a Kubernetes collection into another system: a table of the current
-// objects and a history of their changes. Each change is recorded once and no deletion is
-// missed, also after restarts, failover and the loss of the server's history (410).
+// objects and a history of their changes. No change is recorded twice, and no deletion of a
+// recorded object is missed, also after restarts, failover and the loss of the server's
+// history (410).
 //
 //	db, err := sqlite.Open(ctx, "cluster.db", sqlite.Options{})
 //	...
@@ -15,8 +16,8 @@
 // A [Sink] commits records together with the position that follows them. There is no other
 // state: a process that starts reads the position from the sink and continues there. After a
 // 410 the [Runner] lists the collection, compares the list with the table of the sink
-// ([Known]), and commits the differences, deletions included. The changes between that no
-// list shows are lost, and a record of type GAP names the range of revisions.
+// ([Known]), and commits the differences, deletions included. Changes in between that no
+// list shows are lost; a record of type GAP names the range of revisions.
 //
 // Each Open increases the generation of the position in the sink, and a Commit with an older
 // generation fails with [ErrFenced]. So a former leader cannot write, even if it was frozen
@@ -24,9 +25,9 @@
 //
 // The Runner detects that the server was restored from a backup if the server's revision is
 // behind the position, or if objects are older than in the table. It cannot detect a restored
-// server that has passed the position before the revision is checked, for which see
-// [watch.Options.Idle]. Therefore restore
-// etcd with --bump-revision and --mark-compacted, as its manual recommends: that causes a 410.
+// server that passes the position before the next check ([watch.Options.Idle]). Therefore
+// restore etcd with --bump-revision and --mark-compacted, as its manual recommends: that causes
+// a 410.
 //
 // Package sinktest is a test suite for sinks. The sinks are in packages sqlite, postgres,
 // jetstream, kafka, file and cloudevents. The program is cmd/listwatch-sink.

@@ -12,8 +12,8 @@ import (
 // again, a Runner of the scope lists it in another epoch and reports a GAP. No Runner of the
 // scope may run during Drop. Drop returns nil when all is committed; its errors are those of Run.
 //
-// Call Drop only after the definition of the resource was deleted. That discovery does not
-// list the resource is not enough: one replica of the server may not know it yet.
+// Call Drop only after the definition of the resource was deleted. It is not enough that
+// discovery omits the resource: a replica of the server may not know it yet.
 func (r *Runner) Drop(ctx context.Context) error { return r.repeat(ctx, r.drop) }
 
 func (r *Runner) drop(ctx context.Context) (progress bool, err error) {

@@ -18,9 +18,9 @@ func RecordID(cluster string, epoch int64, uid string, rev kube.Revision) string
 }
 
 // DeletionID returns the id of the deletion of an object. It does not depend on a revision,
-// because a deletion that a list showed has none. With selectors the id depends on the revision of
-// the event or list, too: an object that left the selection and does not exist any more may have
-// been back in between.
+// because a deletion that a list showed has none. Of a scope with selectors the records have other
+// ids, which depend on the revision of the event or list, too: an object that left the selection
+// and does not exist any more may have been back in between.
 func DeletionID(cluster string, epoch int64, uid string) string {
 	return identify(cluster, epoch, "deleted", uid)
 }
@@ -61,7 +61,7 @@ func field(h hash.Hash, s string) {
 	h.Write([]byte(s))
 }
 
-// ShardOf returns the number of the shard, of so many shards, of the object with the UID:
+// ShardOf returns the shard, from 0 to shards-1, of the object with this UID:
 // shard i selects the objects of kube.EqualShard(i, shards).
 func ShardOf(uid string, shards int) int {
 	if shards <= 1 {

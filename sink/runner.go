@@ -36,8 +36,8 @@ type Options struct {
 	// Default 30 s.
 	BookmarkEvery time.Duration
 
-	// CommitTimeout limits each Open and Commit. Default 30 s. When the context of Run ends,
-	// a commit may take 3 seconds more.
+	// CommitTimeout limits each Open and Commit. Default 30 s. Once the context of Run ends,
+	// a commit has 3 seconds.
 	CommitTimeout time.Duration
 
 	// Where, if set, selects objects on the client; Scope.Where must identify it. An
@@ -188,11 +188,11 @@ func (r *Runner) note(f func(*Status)) {
 // Run opens the scope in the sink and writes the objects of the server and their changes
 // until ctx ends. Then it commits once more and returns the cause of ctx.
 //
-// It ends earlier with ErrFenced if another process has opened the scope, with ErrRefused if
-// the sink does not accept the scope, and with an error of the watch that no retry can
-// resolve, such as a selector that the server does not support. After any other failure it
-// opens the scope again, with pauses that grow up to 30 seconds. While the scope is paused it
-// waits; see [Pause].
+// It ends earlier with ErrFenced if another process has opened the scope or Leading returns
+// false, with ErrRefused if the sink does not accept the scope, and with an error of the watch
+// that no retry can resolve, such as a selector that the server does not support. After any
+// other failure it opens the scope again, with pauses that grow up to 30 seconds. While the scope
+// is paused it waits; see [Pause].
 func (r *Runner) Run(ctx context.Context) error { return r.repeat(ctx, r.possess) }
 
 // repeat calls f until it succeeds, or fails with an error that no retry can resolve.

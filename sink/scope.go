@@ -52,12 +52,12 @@ type Scope struct {
 	// collection is listed, and objects that are no longer selected get a LEFT record.
 	Rescope bool
 
-	// Release is set by Pause, Resume and Backfill: a Runner that their Open fences may open
+	// Release is set by Pause, Resume and Backfill: a Runner fenced by their Open may open
 	// the scope again. See Control.
 	Release bool
 }
 
-// Opened returns the Control that Open stores if it was c before.
+// Opened returns the Control that Open stores in place of c.
 func (s Scope) Opened(c Control) Control {
 	switch {
 	case c == Paused:
@@ -128,8 +128,8 @@ type Position struct {
 	Scope Scope
 
 	// Revision is the revision from which to watch: the sink has all changes up to it. It is
-	// empty until the first list is complete. In phase LOADING it is the end of the complete
-	// history, and the collection must be listed again.
+	// empty until the first list is complete. In phase LOADING the history is complete up
+	// to it, and the collection must be listed again.
 	Revision kube.Revision
 
 	// Generation counts the calls of Open, and Sequence the commits. See Sink.
@@ -155,13 +155,13 @@ type Control string
 // Values of Control.
 const (
 	Paused   Control = "paused"   // no Runner commits to the scope
-	Released Control = "released" // a Runner that was fenced may open the scope; Open resets it
+	Released Control = "released" // a Runner that was fenced may open the scope; a Runner's Open resets it
 
 	// Resharding means that Reshard has begun and has not ended. Open refuses the scope until
 	// a Reshard has succeeded.
 	Resharding Control = "resharding"
 
-	// PausedResharding is Resharding of a scope that was paused, and is so after Reshard too.
+	// PausedResharding is Resharding of a scope that was, and stays, paused.
 	PausedResharding Control = "paused, resharding"
 )
 

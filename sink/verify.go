@@ -31,17 +31,17 @@ type Verification struct {
 	Revision    kube.Revision // of the list
 	Position    kube.Revision // of the table when it was compared: the oldest of its shards
 	Behind      bool          // the table did not reach the list: differences may be changes that are not yet committed
-	Ahead       kube.Revision // the newest position of the shards if the server is behind it: it was restored; otherwise empty
+	Ahead       kube.Revision // the shards' newest position if the server, after a restore, is behind it; otherwise empty
 	Differences []Difference  // ordered by key
 }
 
 // Verify lists the collection and compares the table with the list, object by object. If they
-// differ, it waits until the sink's position has reached the list, but not longer than wait, and
-// compares them again: bookmarks alone move the position of an idle type. As long it lists again
-// if the list is older than the position. If an object was trimmed or quarantined, and in
-// ModeHistory, it compares only UID and revision. It opens no scope, so
-// Runners continue. It uses the fields Client, Scope (with all shards), Where, Project, MaxObject
-// and ShowSecrets of o.
+// differ, it waits until the sink's position, which for an idle type only bookmarks move, has
+// reached the list, but not longer than wait, and compares them again. Within wait it also lists
+// again if the list is older than the position. If an object was trimmed or quarantined, and in
+// ModeHistory, it compares only UID and revision. It opens no scope, so Runners continue. It uses
+// the fields Client, Scope (with all shards), Where, Project, MaxObject, ShowSecrets and Sink, for
+// its MaxObject, of o.
 func Verify(ctx context.Context, o Options, from Reader, wait time.Duration) (Verification, error) {
 	o.Scope.Shard = 0
 	r, err := newRunner(o)
