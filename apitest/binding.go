@@ -3,6 +3,7 @@ package apitest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
 
@@ -66,8 +67,7 @@ func (s *Server) bind(x *Exchange, w http.ResponseWriter) *kube.Status {
 func (b *binding) fits(pod *object.Object) *kube.Status {
 	name := pod.Key.Name
 	conflict := func(format string, args ...any) *kube.Status {
-		st := wire.Conflict(kube.Resource{Plural: "pods/binding"}, name, fmt.Sprintf(format, args...))
-		return st
+		return wire.Conflict(kube.Resource{Plural: "pods/binding"}, name, fmt.Sprintf(format, args...))
 	}
 	m := b.Metadata
 	switch {
@@ -116,11 +116,8 @@ func with(m, more map[string]string) map[string]string {
 		return m
 	}
 	all := make(map[string]string, len(m)+len(more))
-	for _, from := range [...]map[string]string{m, more} {
-		for k, v := range from {
-			all[k] = v
-		}
-	}
+	maps.Copy(all, m)
+	maps.Copy(all, more)
 	return all
 }
 

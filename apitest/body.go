@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/view"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/internal/protojson"
 	"github.com/listwatch/listwatch/kube"
@@ -35,6 +36,10 @@ func readBody(x *Exchange, accepted ...string) (p payload, st *kube.Status) {
 	if p.json = b; st != nil {
 		return p, st
 	}
+	x.turn.Weigh(p.typ, b)
+	if st := x.decodes(x.srv.current(x.target)); st != nil {
+		return p, st
+	}
 	if p.typ == wire.TypeYAML || p.typ == wire.TypeApply {
 		var err error
 		if p.json, p.twice, err = wire.FromYAML(b); err != nil && p.typ == wire.TypeApply {
@@ -50,6 +55,20 @@ func readBody(x *Exchange, accepted ...string) (p payload, st *kube.Status) {
 		}
 	}
 	return p, nil
+}
+
+// decodes waits until it is the turn of x to decode its body, and o, which is stored.
+func (x *Exchange) decodes(o *object.Object) *kube.Status {
+	if o == nil {
+		o = &object.Object{}
+	}
+	return x.turn.Take(x.srv.turns, x.r.Context(), len(o.Body))
+}
+
+// shows waits until it is the turn of x to show objects in another form than that in which they
+// are stored, which decodes them.
+func (x *Exchange) shows(w http.ResponseWriter, v *view.View, objects ...*object.Object) *kube.Status {
+	return x.turn.Take(x.srv.turns, x.r.Context(), v.Decodes(w != x, objects...))
 }
 
 // bodyType returns the media type of a write's body, see readBody.

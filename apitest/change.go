@@ -66,7 +66,13 @@ const maxAttempts = 1000
 func (c *change) run() (o *object.Object, created bool, st *kube.Status) {
 	res := c.target.res
 	for range maxAttempts {
-		old := c.current(c.target.key)
+		var old *object.Object
+		if c.mode != creates {
+			old = c.srv.current(c.target)
+		}
+		if st := ExchangeOf(c.r).decodes(old); st != nil { // it may have grown
+			return nil, false, st
+		}
 		if old == nil && c.mode == updates {
 			return nil, false, wire.NotFound(res, c.target.key.Name)
 		}
@@ -93,14 +99,11 @@ func (c *change) run() (o *object.Object, created bool, st *kube.Status) {
 	return nil, false, wire.Conflict(res, c.target.key.Name, modified)
 }
 
-// current returns the current object, nil if there is none or for a create.
-func (c *change) current(key kube.Key) *object.Object {
-	if c.mode == creates {
-		return nil
-	}
-	c.srv.store.Lock()
-	defer c.srv.store.Unlock()
-	return c.target.table.Get(key)
+// current returns the current object of t, nil if there is none.
+func (s *Server) current(t target) *object.Object {
+	s.store.Lock()
+	defer s.store.Unlock()
+	return t.table.Get(t.key)
 }
 
 // finish applies admission and the schema. It returns the object to store.

@@ -158,9 +158,7 @@ func (s *Server) deletion(x *Exchange, opts *deleteOptions, d store.Deletion) *c
 func (c *change) remove(d store.Deletion, settle func()) (last *object.Object, kept bool, st *kube.Status) {
 	s, t, key := c.srv.store, c.target.table, c.target.key
 	for range maxAttempts {
-		s.Lock()
-		old := t.Get(key)
-		s.Unlock()
+		old := c.srv.current(c.target)
 		if st := c.deletable(old); st != nil {
 			return nil, false, st
 		}
@@ -245,6 +243,9 @@ func (s *Server) deleteCollection(x *Exchange, w http.ResponseWriter, q *store.Q
 	q.Token = ""
 	p, st := s.store.Page(x.target.table, q, store.ContinueToken{})
 	if st != nil {
+		return st
+	}
+	if st := x.shows(w, v, p.Objects...); st != nil {
 		return st
 	}
 	c := s.deletion(x, &opts, d)

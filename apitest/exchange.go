@@ -51,6 +51,7 @@ type Exchange struct {
 	gz     *gzip.Writer
 	place  place // of what is being sent; nil = not counted
 	body   intake.Share
+	turn   intake.Turn
 	large  bool // nothing was written yet, so gzip may still be chosen
 }
 
@@ -99,6 +100,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, refused *guard.Re
 	}()
 	x := &Exchange{w: w, srv: s, refused: refused, large: true}
 	defer x.body.Release()
+	defer x.turn.Release()
 	defer x.cutBinary()
 	x.conn, _ = r.Context().Value(connKey{}).(*network.Conn)
 	x.r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
@@ -193,6 +195,7 @@ func (x *Exchange) Write(b []byte) (int, error) {
 }
 
 func (x *Exchange) write(b []byte) (int, error) {
+	x.turn.Release() // the response is made: nobody waits for its client
 	if x.code == 0 {
 		x.WriteHeader(http.StatusOK)
 	}

@@ -59,6 +59,9 @@ func (s *Server) list(x *Exchange, w http.ResponseWriter, q *store.Query, v *vie
 	if x.quirks.EmptyPage && len(p.Objects) > 0 {
 		p.Emptied()
 	}
+	if st := x.shows(w, v, p.Objects...); st != nil {
+		return st
+	}
 	v.Send(w, http.StatusOK, v.List(p, x.quirks.MetadataLast))
 	return nil
 }

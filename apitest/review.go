@@ -193,9 +193,7 @@ func (s *Server) tokenRequest(x *Exchange, w http.ResponseWriter) *kube.Status {
 	if _, st := readAction(x, "TokenRequest", "authentication.k8s.io/v1", &ask); st != nil {
 		return st
 	}
-	s.store.Lock()
-	found := x.target.table.Get(x.target.key)
-	s.store.Unlock()
+	found := s.current(x.target)
 	id := s.store.NewUID()
 	if found == nil {
 		return wire.NotFound(x.target.res, x.target.key.Name)

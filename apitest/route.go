@@ -1,7 +1,6 @@
 package apitest
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -91,7 +90,7 @@ func verb(r *http.Request, collection bool) string {
 // fault.
 func (s *Server) answer(x *Exchange, w http.ResponseWriter) {
 	w.Header().Set("Cache-Control", "no-cache, private")
-	if x.refused == nil && healthy(w, x.r) {
+	if x.refused == nil && discovery.Healthy(w, x.r) {
 		return
 	}
 	if pretty := wire.WantsIndented(x.r); (pretty || !wire.TakesStatus(x.r)) && !strings.HasPrefix(x.r.URL.Path, "/openapi/") {
@@ -245,14 +244,15 @@ func (s *Server) get(x *Exchange, w http.ResponseWriter, v *view.View) *kube.Sta
 	if st := s.store.WaitFor(x.r.Context(), n); st != nil {
 		return st
 	}
-	s.store.Lock()
-	o := x.target.table.Get(x.target.key)
-	s.store.Unlock()
+	o := s.current(x.target)
 	switch {
 	case o == nil:
 		return wire.NotFound(x.target.res, x.target.key.Name)
 	case v.Refused != nil:
 		return v.Refused
+	}
+	if st := x.shows(w, v, o); st != nil {
+		return st
 	}
 	body := v.Object(o)
 	if x.target.sub == "scale" {
@@ -263,30 +263,4 @@ func (s *Server) get(x *Exchange, w http.ResponseWriter, v *view.View) *kube.Sta
 	}
 	v.Send(w, http.StatusOK, append(body, '\n'))
 	return nil
-}
-
-// checks are the parts of the server's health.
-var checks = []string{"ping", "log", "etcd"}
-
-// healthy handles the health checks, which need no credentials.
-func healthy(w http.ResponseWriter, r *http.Request) bool {
-	what, one, single := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	switch {
-	case what != "healthz" && what != "livez" && what != "readyz":
-		return false
-	case single && !slices.Contains(checks, one):
-		wire.PageNotFound(w)
-		return true
-	}
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	if single || !r.URL.Query().Has("verbose") {
-		fmt.Fprint(w, "ok")
-		return true
-	}
-	for _, name := range checks {
-		fmt.Fprintf(w, "[+]%s ok\n", name)
-	}
-	fmt.Fprintf(w, "%s check passed\n", what)
-	return true
 }

@@ -109,6 +109,7 @@ type Server struct {
 	client  *http.Client
 	unread  *backlog.Backlog // of lists
 	bodies  *intake.Budget   // that are being read, or used
+	turns   *intake.Turns    // of requests that decode much
 	frames  view.Frames      // of watches
 	logs    kubelet.Logs
 
@@ -126,8 +127,9 @@ type Server struct {
 	changed  chan struct{} // closed and replaced when watching or the journal changes
 }
 
-// Limits in bytes: of objects in lists that are being sent, and of bodies. Further ones wait.
-const mostUnread, mostBodies = 40 << 20, 64 << 20
+// Limits in bytes: of objects in lists that are being sent, of bodies, and of JSON that is
+// decoded. Further ones wait.
+const mostUnread, mostBodies, mostDecoded = 40 << 20, 64 << 20, 4 << 20
 
 // Start starts a server. The caller must Close it.
 func Start(o Options) (*Server, error) { return start(nil, o) }
@@ -144,7 +146,7 @@ func start(t TB, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start apitest server: %w", err)
 	}
-	s := &Server{options: o, tb: t, store: store.New(store.Options{Revision: o.Revision, History: o.History, HistoryBytes: o.HistoryBytes, WatchBuffer: o.WatchBuffer, Seed: o.Seed, Namespaces: o.Namespaces, CollectGarbage: o.CollectGarbage}), door: d, token: o.Token, gone: o.Gone, unread: backlog.New(mostUnread), bodies: intake.New(mostBodies), changed: make(chan struct{})}
+	s := &Server{options: o, tb: t, store: store.New(store.Options{Revision: o.Revision, History: o.History, HistoryBytes: o.HistoryBytes, WatchBuffer: o.WatchBuffer, Seed: o.Seed, Namespaces: o.Namespaces, CollectGarbage: o.CollectGarbage}), door: d, token: o.Token, gone: o.Gone, unread: backlog.New(mostUnread), bodies: intake.New(mostBodies), turns: intake.NewTurns(mostDecoded), changed: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	for _, r := range kinds.All() {
 		s.store.Add(kinds.Complete(r))

@@ -113,6 +113,25 @@ func Shown(r *object.Info, o *object.Object) *object.Object {
 	return o
 }
 
+// Decodes returns how many bytes of the objects are decoded at a time for a response: one after
+// the other for a Table or another version, all of them for protobuf, and if the JSON is changed
+// as a whole.
+func (v *View) Decodes(whole bool, objects ...*object.Object) (n int) {
+	for _, o := range objects {
+		size := len(o.Body)
+		if v.as == "PartialObjectMetadata" {
+			size = len(o.RawMeta)
+		}
+		switch {
+		case whole || v.Binary:
+			n += size
+		case v.as == "Table" || v.Info.Core.Plural != "" || !v.Info.BuiltIn && (o.Version != v.Info.Version || o.Moved):
+			n = max(n, size)
+		}
+	}
+	return n
+}
+
 // bare returns o without what v leaves out.
 func (v *View) bare(o *object.Object) *object.Object {
 	if !v.drop || len(o.Meta.ManagedFields) == 0 {

@@ -1,0 +1,141 @@
+package intake
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/listwatch/listwatch/apitest/internal/wire"
+	"github.com/listwatch/listwatch/internal/protojson"
+	"github.com/listwatch/listwatch/kube"
+)
+
+// Light is up to how many bytes of JSON a request decodes without a turn.
+const Light = 64 << 10
+
+// Turns limits the JSON that is decoded at a time: decoded, it takes a hundred times its
+// bytes. Requests with more than Light bytes take turns. NewTurns returns one.
+type Turns struct {
+	mu      sync.Mutex
+	most    int64
+	left    int64
+	least   int64   // that was left
+	waiting []*Turn // in the order in which they came
+}
+
+// NewTurns returns Turns of that many bytes together. A request with more has all of them.
+func NewTurns(n int64) *Turns { return &Turns{most: n, left: n, least: n} }
+
+// Least returns the least that was ever left.
+func (t *Turns) Least() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.least
+}
+
+// Turn is that of one request. The zero value has nothing.
+type Turn struct {
+	of    *Turns
+	body  int64 // of the request
+	n     int64 // bytes that it has
+	want  int64 // that it waits for
+	ready chan struct{}
+}
+
+// Weigh notes the body of the request, which has that media type. A short one may stand for
+// much JSON.
+func (t *Turn) Weigh(typ string, body []byte) {
+	t.body = int64(len(body))
+	switch typ {
+	case protojson.MediaType:
+		j, _, _, err := protojson.Decode(body[:min(len(body), Light+1)], Light)
+		if t.body = max(t.body, int64(len(j))); errors.Is(err, protojson.ErrLimit) || t.body > Light {
+			t.body = wire.BodyLimit
+		}
+	case wire.TypeJSONPatch: // a copy copies what was copied
+		if bytes.Contains(body, []byte("copy")) || bytes.Contains(body, []byte(`\u`)) {
+			t.body = wire.BodyLimit
+		}
+	case wire.TypeYAML, wire.TypeApply:
+		if b := bytes.TrimSpace(body); len(b) > 0 && b[0] != '{' && bytes.ContainsRune(b, '&') && bytes.ContainsRune(b, '*') {
+			t.body = wire.BodyLimit // it may have aliases
+		}
+	}
+}
+
+// Take waits for the turn of a request that decodes its body and that many bytes of stored
+// objects. Whoever has a turn that is too small waits for no larger one. The Status of one
+// that waited too long has a Retry-After.
+func (t *Turn) Take(of *Turns, ctx context.Context, stored int) *kube.Status {
+	n := t.body + int64(stored)
+	if n <= Light {
+		return nil
+	}
+	of.mu.Lock()
+	n = min(n, of.most) - t.n
+	switch {
+	case n <= 0:
+		of.mu.Unlock()
+		return nil
+	case len(of.waiting) == 0 && of.grant(t, n):
+		of.mu.Unlock()
+		return nil
+	case t.n > 0:
+		of.mu.Unlock()
+		return wire.Throttled(1)
+	}
+	t.of, t.want, t.ready = of, n, make(chan struct{})
+	of.waiting = append(of.waiting, t)
+	of.mu.Unlock()
+	timer := time.NewTimer(Patience)
+	defer timer.Stop()
+	select {
+	case <-t.ready:
+		return nil
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	of.mu.Lock()
+	defer of.mu.Unlock()
+	if t.n > 0 { // just now
+		return nil
+	}
+	of.waiting = slices.DeleteFunc(of.waiting, func(w *Turn) bool { return w == t })
+	of.serve() // it may have been the first
+	return wire.Throttled(1)
+}
+
+// grant gives t n bytes if they are left. The caller holds mu.
+func (t *Turns) grant(to *Turn, n int64) bool {
+	if n > t.left {
+		return false
+	}
+	t.left -= n
+	t.least = min(t.least, t.left)
+	to.of = t
+	to.n += n
+	return true
+}
+
+// serve gives those who wait their turns. The caller holds mu.
+func (t *Turns) serve() {
+	for len(t.waiting) > 0 && t.grant(t.waiting[0], t.waiting[0].want) {
+		close(t.waiting[0].ready)
+		t.waiting = slices.Delete(t.waiting, 0, 1)
+	}
+}
+
+// Release ends the turn: what was decoded is not used any more.
+func (t *Turn) Release() {
+	if t.n == 0 {
+		return
+	}
+	t.of.mu.Lock()
+	defer t.of.mu.Unlock()
+	t.of.left += t.n
+	t.n, t.body = 0, 0
+	t.of.serve()
+}

@@ -1,0 +1,114 @@
+package apitest_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/internal/intake"
+)
+
+// stuck is a writer of a response that is made, but not sent for a while.
+type stuck struct {
+	http.ResponseWriter
+	goOn <-chan struct{}
+	once sync.Once
+}
+
+func (w *stuck) Write(b []byte) (int, error) {
+	w.once.Do(func() { <-w.goOn })
+	return w.ResponseWriter.Write(b)
+}
+
+// TestHeavyRequestsTakeTurns: whatever decodes a large object waits for another request that does,
+// even if it sends little itself. Small requests and plain reads wait for none.
+func TestHeavyRequestsTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		t.Cleanup(func() { time.Sleep(time.Second) }) // of the bubble: ended connections stay for 500 ms
+		srv := apitest.NewWith(t, apitest.Options{InMemory: true, NoValidation: true})
+		const configs, pods = "/api/v1/namespaces/a/configmaps", "/api/v1/namespaces/a/pods"
+		large := func(name string) string {
+			return fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q},"data":{"a":"%s"}}`, name, strings.Repeat("x", 2_500_000))
+		}
+		ask := func(method, path, body string, header ...string) (code int, took time.Duration) {
+			began := time.Now()
+			resp, err := send(t.Context(), srv, method, path, body, header...)
+			if err != nil {
+				t.Error(err)
+				return 0, 0
+			}
+			defer resp.Body.Close()
+			io.Copy(io.Discard, resp.Body)
+			if resp.StatusCode == http.StatusTooManyRequests && resp.Header.Get("Retry-After") == "" {
+				t.Errorf("%s %s gets 429 without Retry-After", method, path)
+			}
+			return resp.StatusCode, time.Since(began)
+		}
+		for _, name := range []string{"one", "two"} {
+			if code, _ := ask(http.MethodPost, configs, large(name)); code != http.StatusCreated {
+				t.Fatalf("HTTP %d", code)
+			}
+		}
+		ask(http.MethodPost, configs, `{"metadata":{"name":"small"}}`)
+		goOn := make(chan struct{})
+		srv.On(apitest.Match{UserAgent: "stuck"}, func(w http.ResponseWriter, r *http.Request) {
+			apitest.Continue(&stuck{ResponseWriter: w, goOn: goOn}, r)
+		})
+		var all sync.WaitGroup
+		merge := []string{"Content-Type", "application/merge-patch+json"}
+		all.Go(func() {
+			if code, _ := ask(http.MethodPatch, configs+"/one", large("one"), append(merge, "User-Agent", "stuck")...); code != http.StatusOK {
+				t.Errorf("the first patch gets HTTP %d", code)
+			}
+		})
+		synctest.Wait()
+		const strategic, jsonPatch, apply = "application/strategic-merge-patch+json", "application/json-patch+json", "application/apply-patch+yaml"
+		for _, c := range []struct {
+			what, method, path, body string
+			header                   []string
+			waits                    bool
+		}{
+			{"a small write", http.MethodPatch, configs + "/small", `{"data":{"a":"b"}}`, merge, false},
+			{"a read as it is", http.MethodGet, configs + "/two", "", nil, false},
+			{"a list as it is", http.MethodGet, configs, "", nil, false},
+			{"metadata of a list", http.MethodGet, configs, "", []string{"Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"}, false},
+			{"a create", http.MethodPost, configs, large("three"), nil, true},
+			{"a dry run", http.MethodPost, configs + "?dryRun=All", large("three"), nil, true},
+			{"an update", http.MethodPut, configs + "/two", large("two"), nil, true},
+			{"a small update of a large object", http.MethodPut, configs + "/two", `{"metadata":{"name":"two"}}`, nil, true},
+			{"a small patch of a large object", http.MethodPatch, configs + "/two", `{"metadata":{"labels":{"a":"b"}}}`, merge, true},
+			{"a strategic patch", http.MethodPatch, configs + "/two", `{}`, []string{"Content-Type", strategic}, true},
+			{"a JSON patch", http.MethodPatch, configs + "/two", `[]`, []string{"Content-Type", jsonPatch}, true},
+			{"a JSON patch that copies", http.MethodPatch, configs + "/small", `[{"op":"copy","from":"/data","path":"/a"}]`, []string{"Content-Type", jsonPatch}, true},
+			{"an apply", http.MethodPatch, configs + "/two?fieldManager=a", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"two"}}`, []string{"Content-Type", apply}, true},
+			{"a status", http.MethodPatch, pods + "/none/status", large("none"), merge, true},
+			{"a binding", http.MethodPost, pods + "/none/binding", large("none"), nil, true},
+			{"a review", http.MethodPost, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", large("none"), nil, true},
+			{"a deletion", http.MethodDelete, configs + "/two", "", nil, true},
+			{"a deletion of all", http.MethodDelete, configs, large("none"), nil, true},
+			{"a deletion of all, shown as YAML", http.MethodDelete, configs, "", []string{"Accept", "application/yaml"}, true},
+			{"a read as a Table", http.MethodGet, configs + "/two", "", []string{"Accept", "application/json;as=Table;g=meta.k8s.io;v=v1"}, true},
+			{"a read in protobuf", http.MethodGet, configs + "/two", "", []string{"Accept", "application/vnd.kubernetes.protobuf"}, true},
+			{"a list as a Table", http.MethodGet, configs, "", []string{"Accept", "application/json;as=Table;g=meta.k8s.io;v=v1"}, true},
+			{"a list in protobuf", http.MethodGet, configs, "", []string{"Accept", "application/vnd.kubernetes.protobuf"}, true},
+			{"a read as YAML", http.MethodGet, configs + "/two", "", []string{"Accept", "application/yaml"}, true},
+		} {
+			code, took := ask(c.method, c.path, c.body, slices.Clone(c.header)...)
+			if waited := took == intake.Patience && code == http.StatusTooManyRequests; waited != c.waits || !c.waits && (took > 0 || code != http.StatusOK) {
+				t.Errorf("%s gets HTTP %d after %v", c.what, code, took)
+			}
+		}
+		close(goOn)
+		all.Wait()
+		if code, took := ask(http.MethodPatch, configs+"/two", large("two"), merge...); code != http.StatusOK || took > 0 {
+			t.Errorf("a patch, when no other is made, gets HTTP %d after %v", code, took)
+		}
+	})
+}
