@@ -57,7 +57,7 @@ type Exchange struct {
 
 // place is that of a list, or of a large event, among those that are being sent.
 type place interface {
-	Moved() // the client has read something
+	Moved() // the response begins, or the client has read another piece
 }
 
 // target is what a URL identifies.
@@ -75,7 +75,7 @@ type target struct {
 
 const (
 	gzipFrom  = 128 << 10 // minimal size of a compressed body in bytes
-	pieceSize = 64 << 10  // of a list or a large event that is sent
+	pieceSize = 64 << 10  // of a list or a large event that is sent: backlog.Piece
 )
 
 // ServeHTTP handles a request that did not come through the server's own listener: in
@@ -211,6 +211,9 @@ func (x *Exchange) write(b []byte) (int, error) {
 		out = x.gz
 	}
 	done := 0
+	if x.place != nil {
+		x.place.Moved()
+	}
 	for x.place != nil && len(b)-done > pieceSize {
 		n, err := out.Write(b[done : done+pieceSize])
 		if done += n; err != nil {

@@ -38,18 +38,15 @@ func (s *Server) list(x *Exchange, w http.ResponseWriter, q *store.Query, v *vie
 	if st := s.store.WaitFor(x.r.Context(), q.RV); st != nil {
 		return st
 	}
+	a := s.unread.Answer(x.giveUp)
+	defer a.Done()
 	p, st := s.store.Page(x.target.table, q, token)
-	for ; st == nil; p, st = s.store.Page(x.target.table, q, token) {
-		size := int64(p.Size())
-		if a := s.unread.Add(size, x.giveUp); a != nil {
-			defer a.Done()
-			x.place = a
-			break
-		}
-		if p = nil; s.unread.Wait(x.r.Context(), size) != nil {
+	for ; st == nil && !a.Enter(int64(p.Size())); p, st = s.store.Page(x.target.table, q, token) {
+		if p = nil; a.Wait(x.r.Context()) != nil {
 			x.Abort()
 		}
 	}
+	x.place = a
 	if st != nil {
 		return st
 	}

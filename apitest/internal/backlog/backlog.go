@@ -2,111 +2,212 @@ package backlog
 
 import (
 	"context"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
 // Patience is how long a client may read nothing of a large event before its watch is
-// ended in favour of another one that waits; Hurry is that of a list.
+// ended in favour of another one that waits; Hurry is how far a list may lag behind one that
+// is read at Slow bytes a second, Haste the same if very many wait.
 const (
 	Patience = 10 * time.Second
 	Hurry    = time.Second
+	Haste    = 100 * time.Millisecond
+	Slow     = 1 << 20
 )
 
-// Small is up to how many bytes a response waits for small ones only.
-const Small = 1 << 20
+// Small is up to how many bytes a response waits for small ones only, and Piece is how many
+// a client has read when Moved is called again.
+const (
+	Small = 1 << 20
+	Piece = 64 << 10
+)
 
 // Backlog counts the bytes of the responses that are being sent. New returns one.
 type Backlog struct {
 	most int64
 
-	mu      sync.Mutex
-	held    int64 // by large ones
-	small   int64 // by small ones
-	answers map[*Answer]struct{}
-	freed   chan struct{} // closed and replaced when a response is done
+	mu    sync.Mutex
+	large class
+	small class
 }
 
-// Answer is a response that has a place.
+// class is that of the responses that share a limit.
+type class struct {
+	held    int64
+	sending map[*Answer]struct{}
+	waiting []*Answer // in the order in which they came
+}
+
+// Answer is a response that has a place, or waits for one.
 type Answer struct {
 	backlog *Backlog
+	class   *class // nil = it neither has a place nor waits
 	size    int64
 	cut     func()
-	given   bool         // cut was called
-	moved   atomic.Int64 // when the client last read something, in ns since 1970
+	given   bool          // cut was called
+	moved   time.Time     // when the client last read something; zero = the response is being made
+	lag     time.Duration // how far the client was behind then
+	wake    chan struct{}
 }
 
 // New returns a Backlog of at most that many bytes, and as many of small responses; a
 // single response may be larger.
 func New(most int64) *Backlog {
-	return &Backlog{most: most, answers: make(map[*Answer]struct{}), freed: make(chan struct{})}
+	b := &Backlog{most: most}
+	b.large.sending, b.small.sending = make(map[*Answer]struct{}), make(map[*Answer]struct{})
+	return b
 }
 
-// Add returns a place for a response of that many bytes, which the caller releases by
-// Done; nil if there is none now. cut ends the response: it is called once, if the
-// client reads nothing and another response waits, and must not call Done itself.
-func (b *Backlog) Add(size int64, cut func()) *Answer {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	held := b.of(size)
-	if *held > 0 && *held+size > b.most {
-		return nil
-	}
-	a := &Answer{backlog: b, size: size, cut: cut}
-	a.Moved()
-	*held += size
-	b.answers[a] = struct{}{}
-	return a
+// Answer returns a response without a place, for one request. cut ends it: it is called once,
+// if the client reads too slowly and another response waits, and must not call Done itself.
+func (b *Backlog) Answer(cut func()) *Answer {
+	return &Answer{backlog: b, cut: cut, wake: make(chan struct{}, 1)}
 }
 
-// of returns what responses as large as that hold.
-func (b *Backlog) of(size int64) *int64 {
+// of returns the class of responses as large as that.
+func (b *Backlog) of(size int64) *class {
 	if size <= Small {
 		return &b.small
 	}
-	return &b.held
+	return &b.large
 }
 
-// Wait waits until a place of that size may be free, or ctx is done. Of those that hold it,
-// it cuts the response that was not read for the longest time, if that is Hurry at least.
-func (b *Backlog) Wait(ctx context.Context, size int64) error {
+// Enter gives a its place, which Done releases. If there is none now, or others came first,
+// it returns false: then a waits behind them, until Wait returns and Enter is called again.
+func (a *Answer) Enter(size int64) bool {
+	b := a.backlog
 	b.mu.Lock()
-	freed := b.freed
-	var slowest *Answer
-	for a := range b.answers {
-		if !a.given && b.of(a.size) == b.of(size) && (slowest == nil || a.moved.Load() < slowest.moved.Load()) {
-			slowest = a
-		}
+	defer b.mu.Unlock()
+	c := b.of(size)
+	if a.class != c {
+		a.leave()
+		a.class = c
+		c.waiting = append(c.waiting, a)
 	}
-	wait := Hurry
-	if slowest != nil {
-		if wait = time.Until(time.Unix(0, slowest.moved.Load()).Add(Hurry)); wait <= 0 {
-			slowest.given, wait = true, Hurry
-			slowest.cut()
-		}
+	a.size = size
+	if c.waiting[0] != a || c.held > 0 && c.held+size > b.most {
+		return false
 	}
-	b.mu.Unlock()
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-freed:
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return ctx.Err()
+	c.waiting = slices.Delete(c.waiting, 0, 1)
+	c.held += size
+	c.sending[a] = struct{}{}
+	c.next()
+	return true
 }
 
-// Moved notes that the client has read something.
-func (a *Answer) Moved() { a.moved.Store(time.Now().UnixNano()) }
+// leave takes a from those who wait. The caller holds mu.
+func (a *Answer) leave() {
+	c := a.class
+	if c == nil {
+		return
+	}
+	a.class = nil
+	c.waiting = slices.DeleteFunc(c.waiting, func(w *Answer) bool { return w == a })
+	c.next()
+}
 
-// Done releases the place.
+// next wakes the first of those who wait. The caller holds mu.
+func (c *class) next() {
+	if len(c.waiting) > 0 {
+		select {
+		case c.waiting[0].wake <- struct{}{}:
+		default: // it is awake
+		}
+	}
+}
+
+// Wait waits until a may have its place, or ctx is done. The first of those who wait ends
+// responses that are read too slowly: the slowest, as many as it needs.
+func (a *Answer) Wait(ctx context.Context) error {
+	for {
+		wait := a.hurry()
+		timer := time.NewTimer(wait)
+		select {
+		case <-a.wake:
+			timer.Stop()
+			return ctx.Err()
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		case <-timer.C:
+		}
+	}
+}
+
+// hurry ends what is read too slowly, if a is the first that waits, and returns when to look
+// again.
+func (a *Answer) hurry() time.Duration {
+	b := a.backlog
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := a.class
+	if c.waiting[0] != a {
+		return time.Hour // next wakes it
+	}
+	now := time.Now()
+	need := c.held + a.size - b.most
+	allowed := max(Haste, Hurry/time.Duration(len(c.waiting)))
+	var slow []*Answer
+	for s := range c.sending {
+		switch {
+		case s.given:
+			need -= s.size
+		case s.behind(now) > 0:
+			slow = append(slow, s)
+		}
+	}
+	slices.SortFunc(slow, func(s, t *Answer) int { return int(t.behind(now) - s.behind(now)) })
+	for _, s := range slow {
+		if need <= 0 {
+			break
+		}
+		if left := allowed - s.behind(now); left > 0 {
+			return left
+		}
+		s.given = true
+		s.cut()
+		need -= s.size
+	}
+	return Haste
+}
+
+// behind returns how far the client is behind one that reads Slow bytes a second. The caller
+// holds mu.
+func (a *Answer) behind(now time.Time) time.Duration {
+	if a.moved.IsZero() {
+		return 0
+	}
+	return a.lag + now.Sub(a.moved)
+}
+
+// Moved notes that the response begins, or that the client has read another Piece of it.
+func (a *Answer) Moved() {
+	a.backlog.mu.Lock()
+	defer a.backlog.mu.Unlock()
+	now := time.Now()
+	if !a.moved.IsZero() {
+		a.lag = max(0, a.behind(now)-Piece*time.Second/Slow)
+	}
+	a.moved = now
+}
+
+// Done releases the place, or waits no more.
 func (a *Answer) Done() {
 	b := a.backlog
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.answers, a)
-	*b.of(a.size) -= a.size
-	close(b.freed)
-	b.freed = make(chan struct{})
+	c := a.class
+	if c == nil {
+		return
+	}
+	if _, ok := c.sending[a]; !ok {
+		a.leave()
+		return
+	}
+	delete(c.sending, a)
+	a.class = nil
+	c.held -= a.size
+	c.next()
 }

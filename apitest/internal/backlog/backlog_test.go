@@ -11,32 +11,47 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/backlog"
 )
 
+// enter waits until a has its place.
+func enter(t *testing.T, a *backlog.Answer, size int64) {
+	for !a.Enter(size) {
+		if err := a.Wait(t.Context()); err != nil {
+			t.Error(err)
+			return
+		}
+	}
+	a.Moved()
+}
+
 // TestSlowestGoesFirst: an answer that finds no place waits for one; after Hurry the
-// slowest of those that nobody reads is cut, and no other.
+// slowest of those that are read too slowly is cut, and no other. One that is being made
+// is not.
 func TestSlowestGoesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := backlog.New(100)
 		var cut []string
 		began := time.Now()
-		add := func(name string, size int64) *backlog.Answer {
-			t.Helper()
-			var a *backlog.Answer
-			for {
-				if a = b.Add(size, func() { cut = append(cut, name+" after "+time.Since(began).String()); go a.Done() }); a != nil {
-					return a
-				}
-				if err := b.Wait(t.Context(), size); err != nil {
-					t.Fatal(err)
-				}
-			}
+		add := func(name string, size int64) (a *backlog.Answer) {
+			a = b.Answer(func() { cut = append(cut, name+" after "+time.Since(began).String()); go a.Done() })
+			enter(t, a, size)
+			return a
 		}
 		huge := add("huge", 1000) // alone it has its place
 		huge.Done()
+		making := b.Answer(func() { t.Error("an answer is cut that is being made") })
+		if !making.Enter(10) {
+			t.Error("no place")
+		}
 		add("unread", 40)
+		trickles := add("trickles", 10)
 		read := add("read", 40)
-		for range 9 {
+		for i := range 9 {
 			time.Sleep(backlog.Hurry / 10)
-			read.Moved()
+			for range 2 { // 1.25 MiB a second
+				read.Moved()
+			}
+			if i%3 == 0 {
+				trickles.Moved()
+			}
 		}
 		cut = append(cut, "begins")
 		go func() { time.Sleep(backlog.Hurry / 20); read.Moved() }()
@@ -44,32 +59,94 @@ func TestSlowestGoesFirst(t *testing.T) {
 		if diff := cmp.Diff([]string{"begins", "unread after 1s"}, cut); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		ctx, stop := context.WithTimeout(t.Context(), backlog.Hurry/2)
+		ctx, stop := context.WithTimeout(t.Context(), backlog.Hurry/20)
 		defer stop()
-		if err := b.Wait(ctx, 40); err == nil {
+		late := b.Answer(func() {})
+		if late.Enter(40) || late.Wait(ctx) == nil {
 			t.Error("a wait did not end with its context")
+		}
+		late.Done()
+		for range 10 {
+			time.Sleep(backlog.Hurry / 10)
+			read.Moved()
+			read.Moved()
+			third.Moved()
+			third.Moved()
+		}
+		add("fourth", 10)
+		if diff := cmp.Diff([]string{"begins", "unread after 1s", "trickles after 2.05s"}, cut); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
 		}
 		read.Done()
 		third.Done()
 	})
 }
 
+// TestPlacesAreGivenInOrder: a large answer that waits is not passed by others of its class, and
+// one that leaves holds up nobody.
+func TestPlacesAreGivenInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const mib = 1 << 20
+		b := backlog.New(10 * mib)
+		first := b.Answer(func() {})
+		first.Enter(6 * mib)
+		var got []int
+		ctx, leave := context.WithCancel(t.Context())
+		go func() {
+			gone := b.Answer(func() {})
+			gone.Enter(9 * mib)
+			gone.Wait(ctx)
+			gone.Done()
+		}()
+		synctest.Wait()
+		for i, size := range []int64{8 * mib, 7 * mib, 6 * mib, 9 * mib} {
+			go func() {
+				a := b.Answer(func() {})
+				enter(t, a, size)
+				got = append(got, i)
+				time.Sleep(time.Millisecond * time.Duration(i+1))
+				a.Done()
+			}()
+			synctest.Wait()
+		}
+		small := b.Answer(func() {})
+		if len(got) > 0 || !small.Enter(mib) {
+			t.Errorf("%v are served before one that came first", got)
+		}
+		leave()
+		first.Done()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if diff := cmp.Diff([]int{0, 1, 2, 3}, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
 // TestSmallWaitsForSmall: large responses that nobody reads take no place of small ones.
 func TestSmallWaitsForSmall(t *testing.T) {
 	b := backlog.New(2 * backlog.Small)
-	large := b.Add(3*backlog.Small, func() {})
-	if b.Add(backlog.Small+1, func() {}) != nil {
+	add := func(size int64) *backlog.Answer {
+		a := b.Answer(func() {})
+		if !a.Enter(size) {
+			a.Done()
+			return nil
+		}
+		return a
+	}
+	large := add(3 * backlog.Small)
+	if add(backlog.Small+1) != nil {
 		t.Error("a large response has a place beside a larger one")
 	}
-	one, two := b.Add(backlog.Small, func() {}), b.Add(backlog.Small, func() {})
-	if one == nil || two == nil || b.Add(1, func() {}) != nil {
+	one, two := add(backlog.Small), add(backlog.Small)
+	if one == nil || two == nil || add(1) != nil {
 		t.Error("small responses do not share what they have")
 	}
 	one.Done()
-	if b.Add(backlog.Small+1, func() {}) != nil || b.Add(1, func() {}) == nil {
+	if add(backlog.Small+1) != nil || add(1) == nil {
 		t.Error("the place of a small response is not that of the next small one")
 	}
-	if large.Done(); b.Add(backlog.Small+1, func() {}) == nil {
+	if large.Done(); add(backlog.Small+1) == nil {
 		t.Error("the place of a large response is not that of the next large one")
 	}
 }
