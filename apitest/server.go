@@ -166,7 +166,7 @@ func start(t TB, o Options) (*Server, error) {
 		s.options.State = nil
 	}
 	s.http = guard.Server(s.ctx, http.HandlerFunc(s.ServeHTTP))
-	s.http.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10} // of bodies that wait
+	s.http.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10, MaxConcurrentStreams: 100} // bodies that wait, as kube-apiserver
 	if o.InMemory {
 		s.http.IdleTimeout = 0 // connections are trusted, and hours pass at once
 	} else {

@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"container/list"
 	"errors"
 	"slices"
 	"sync"
@@ -18,7 +19,12 @@ const (
 	most  = 200 * time.Millisecond // how far one may lag if another waits, less if many do
 	least = 20 * time.Millisecond  // and if very many do
 	tick  = 10 * time.Millisecond  // how often the Budget looks for them
-	grows = 4                      // a buffer, by this factor, if the length is not known
+	grows = 4                      // a buffer, by this factor
+
+	// Awaited is how many bodies may be awaited for longer than Prompt, of any size: of more
+	// the oldest gives way.
+	Awaited = 4000
+	Prompt  = time.Second
 )
 
 // ErrCrowded is the error of a body that gave way to others, or waited too long.
@@ -33,11 +39,13 @@ type Budget struct {
 	reading map[*Share]struct{} // of those with a share, whose client is to send more
 	waiting []*Share            // in the order in which they came
 	timer   *time.Timer         // for look; nil = nobody waits
+	awaited *list.List          // the shares whose body is awaited, in the order in which they came
+	trims   bool                // trim is going to be called
 }
 
 // New returns a Budget of that many bytes, at least those of the largest body.
 func New(n int64) *Budget {
-	return &Budget{left: n, least: n, reading: make(map[*Share]struct{})}
+	return &Budget{left: n, least: n, reading: make(map[*Share]struct{}), awaited: list.New()}
 }
 
 // Least returns the least that was ever left.
@@ -59,6 +67,45 @@ type Share struct {
 	want   int64         // that it waits for
 	until  time.Time     // when it has waited too long
 	ready  chan error
+	begun  time.Time
+}
+
+// await notes that the body of s is awaited, until the result is called.
+func (b *Budget) await(s *Share) (came func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s.begun = time.Now()
+	e := b.awaited.PushBack(s)
+	if !b.trims && b.awaited.Len() > Awaited {
+		b.trim()
+	}
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.awaited.Remove(e)
+	}
+}
+
+// trim lets the oldest that are awaited too long give way, if there are too many. The caller
+// holds mu.
+func (b *Budget) trim() {
+	b.trims = false
+	now := time.Now()
+	for b.awaited.Len() > Awaited {
+		s := b.awaited.Front().Value.(*Share)
+		if left := Prompt - now.Sub(s.begun); left > 0 {
+			b.trims = true
+			time.AfterFunc(max(left, tick), func() {
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				b.trim()
+			})
+			return
+		}
+		b.awaited.Remove(b.awaited.Front())
+		s.gone = true
+		s.cut()
+	}
 }
 
 // take waits until n bytes are left. A body does so once, for all of it: none holds a part

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/listwatch/listwatch/apitest/internal/intake"
 )
 
@@ -31,8 +33,8 @@ func newClient() *client {
 func (c *client) SetReadDeadline(time.Time) error { return c.CloseWithError(io.ErrNoProgress) }
 
 // receive reads the body of a client, and returns its length and the code of its Status.
-func receive(t *testing.T, b *intake.Budget, c *client, says int64) (n, code int) {
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", c.PipeReader)
+func receive(t *testing.T, b *intake.Budget, c *client, says int64, from io.Reader) (n, code int) {
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", from)
 	r.ContentLength = says
 	var s intake.Share
 	defer s.Release()
@@ -57,7 +59,7 @@ func TestBodiesWithoutEndGiveWay(t *testing.T) {
 			clients = append(clients, c)
 			all.Go(func() {
 				defer c.CloseWithError(io.ErrUnexpectedEOF)
-				_, code := receive(t, b, c, limit)
+				_, code := receive(t, b, c, limit, c)
 				if code == http.StatusTooManyRequests && c.Header().Get("Connection") == "close" {
 					gone.Add(1)
 				}
@@ -68,13 +70,13 @@ func TestBodiesWithoutEndGiveWay(t *testing.T) {
 		began := time.Now()
 		small := newClient()
 		go func() { small.to.Write(make([]byte, intake.Free)); small.to.Close() }()
-		if n, code := receive(t, b, small, intake.Free); n != intake.Free || time.Since(began) > 0 {
+		if n, code := receive(t, b, small, intake.Free, small); n != intake.Free || time.Since(began) > 0 {
 			t.Errorf("a small body waits %v: %d bytes, HTTP %d", time.Since(began), n, code)
 		}
 		for _, says := range []int64{limit, -1} {
 			c := newClient()
 			go func() { c.to.Write(make([]byte, limit)); c.to.Close() }()
-			if n, code := receive(t, b, c, says); n != limit {
+			if n, code := receive(t, b, c, says, c); n != limit {
 				t.Errorf("a whole body: %d bytes, HTTP %d", n, code)
 			}
 		}
@@ -114,7 +116,7 @@ func TestBodiesThatAreUsedCount(t *testing.T) {
 		began := time.Now()
 		c := newClient()
 		go c.to.Write(make([]byte, intake.Free+1))
-		if n, code := receive(t, b, c, limit); code != http.StatusTooManyRequests || time.Since(began) != intake.Patience {
+		if n, code := receive(t, b, c, limit, c); code != http.StatusTooManyRequests || time.Since(began) != intake.Patience {
 			t.Errorf("after %v: %d bytes, HTTP %d", time.Since(began), n, code)
 		}
 		c.CloseWithError(io.ErrUnexpectedEOF)
@@ -123,9 +125,97 @@ func TestBodiesThatAreUsedCount(t *testing.T) {
 		began = time.Now()
 		c = newClient()
 		go func() { c.to.Write(make([]byte, limit)); c.to.Close() }()
-		if n, code := receive(t, b, c, limit); n != limit || time.Since(began) > 0 {
+		if n, code := receive(t, b, c, limit, c); n != limit || time.Since(began) > 0 {
 			t.Errorf("after %v: %d bytes, HTTP %d", time.Since(began), n, code)
 		}
+	})
+}
+
+// TestBuffersGrowAsBytesCome: whoever only says that a body comes takes hardly any memory.
+func TestBuffersGrowAsBytesCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := intake.New(8 << 20)
+		var clients []*reads
+		for _, says := range []int64{intake.Free, limit, -1} {
+			c := &reads{client: newClient()}
+			clients = append(clients, c)
+			go receive(t, b, c.client, says, c)
+		}
+		synctest.Wait()
+		for i, c := range clients {
+			if c.most > 1<<10 {
+				t.Errorf("%d: a buffer has %d bytes before one came", i, c.most)
+			}
+			c.to.Write(make([]byte, 600))
+			synctest.Wait()
+			if c.most > 4<<10 {
+				t.Errorf("%d: a buffer has room for %d bytes after 600", i, c.most)
+			}
+			c.CloseWithError(io.ErrUnexpectedEOF)
+		}
+	})
+}
+
+// reads notes the largest read of a body.
+type reads struct {
+	*client
+	most int
+}
+
+func (r *reads) Read(b []byte) (int, error) {
+	r.most = max(r.most, len(b))
+	return r.PipeReader.Read(b)
+}
+
+// TestManyAwaitedBodies: of those that do not come the oldest gives way, after a second, and one
+// that comes at once is not hurt.
+func TestManyAwaitedBodies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const more = 10
+		b := intake.New(8 << 20)
+		var mu sync.Mutex
+		gone := make(map[int]time.Duration)
+		var all sync.WaitGroup
+		var clients []*client
+		began := time.Now()
+		for i := range intake.Awaited + more {
+			if i == 5 {
+				time.Sleep(time.Second / 2)
+			}
+			c := newClient()
+			clients = append(clients, c)
+			all.Go(func() {
+				if _, code := receive(t, b, c, 100, c); code == http.StatusTooManyRequests {
+					mu.Lock()
+					gone[i] = time.Since(began)
+					mu.Unlock()
+				}
+				c.CloseWithError(io.ErrUnexpectedEOF)
+			})
+			synctest.Wait()
+		}
+		quick := newClient()
+		go func() { quick.to.Write(make([]byte, 100)); quick.to.Close() }()
+		if n, code := receive(t, b, quick, 100, quick); n != 100 || time.Since(began) != time.Second/2 {
+			t.Errorf("a body that comes at once: %d bytes, HTTP %d after %v", n, code, time.Since(began))
+		}
+		time.Sleep(time.Minute)
+		want := make(map[int]time.Duration)
+		for i := range more {
+			want[i] = intake.Prompt
+			if i >= 5 {
+				want[i] += time.Second / 2
+			}
+		}
+		mu.Lock()
+		if diff := cmp.Diff(want, gone); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		mu.Unlock()
+		for _, c := range clients {
+			c.CloseWithError(io.ErrUnexpectedEOF)
+		}
+		all.Wait()
 	})
 }
 
@@ -135,13 +225,13 @@ func TestBodiesAreRefused(t *testing.T) {
 	for _, says := range []int64{limit + 1, -1} {
 		c := newClient()
 		go func() { c.to.Write(make([]byte, limit+1)); c.to.Close() }()
-		if n, code := receive(t, b, c, says); code != http.StatusRequestEntityTooLarge {
+		if n, code := receive(t, b, c, says, c); code != http.StatusRequestEntityTooLarge {
 			t.Errorf("a body above the limit: %d bytes, HTTP %d", n, code)
 		}
 	}
 	c := newClient()
 	go func() { c.to.Write(make([]byte, 100)); c.to.CloseWithError(io.ErrUnexpectedEOF) }()
-	if n, code := receive(t, b, c, 1000); code != http.StatusBadRequest {
+	if n, code := receive(t, b, c, 1000, c); code != http.StatusBadRequest {
 		t.Errorf("a body that breaks off: %d bytes, HTTP %d", n, code)
 	}
 }

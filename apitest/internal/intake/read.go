@@ -28,7 +28,9 @@ func (s *Share) Read(of *Budget, w http.ResponseWriter, r *http.Request, limit i
 	if r.ContentLength > limit {
 		_, err = io.Copy(io.Discard, body) // whoever sends all first is told so
 	} else {
+		came := of.await(s)
 		b, err = s.pieces(body, r, limit)
+		came()
 	}
 	switch tooLarge := (*http.MaxBytesError)(nil); {
 	case errors.As(err, &tooLarge):
@@ -48,9 +50,8 @@ func (s *Share) pieces(body io.Reader, r *http.Request, limit int64) (b []byte, 
 	most, size := limit+1, int64(512) // one byte more has the end
 	if r.ContentLength > 0 {
 		most = r.ContentLength + 1
-		size = most
 	}
-	for size = min(size, Free+1); err == nil; size = min(size*grows, most) {
+	for size = min(size, most); err == nil; size = min(size*grows, most) {
 		if size > Free+1 && s.n == 0 {
 			if err := s.take(most, r.Context().Done()); err != nil {
 				return nil, err
