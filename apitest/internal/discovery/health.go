@@ -12,7 +12,8 @@ import (
 // checks are the parts of the server's health.
 var checks = []string{"ping", "log", "etcd"}
 
-// Healthy handles the health checks, which need no credentials. It returns false for another request.
+// Healthy handles the health checks, which need no credentials. It returns false
+// for other requests.
 func Healthy(w http.ResponseWriter, r *http.Request) bool {
 	what, one, single := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	switch {
