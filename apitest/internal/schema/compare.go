@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"iter"
 	"reflect"
 	"slices"
 	"sort"
@@ -103,6 +102,7 @@ func (c *comparer) maps(m *smd.Map, was, is completed) {
 }
 
 func (c *comparer) lists(l elementType, was, is []any) {
+	was, is = c.ordered(&l, was), c.ordered(&l, is)
 	places := make(map[string]int, len(was)) // in was and, behind that, in is
 	key := make([]byte, 0, 64)
 	for i, v := range was {
@@ -116,7 +116,7 @@ func (c *comparer) lists(l elementType, was, is []any) {
 		return
 	}
 	seen := make([]bool, len(was))
-	for i, v := range c.elements(&l, is) {
+	for i, v := range is {
 		if key, c.ok = c.appendKey(key[:0], l, v); !c.ok {
 			return
 		}
@@ -138,7 +138,7 @@ func (c *comparer) lists(l elementType, was, is []any) {
 			return
 		}
 	}
-	for i, v := range c.elements(&l, was) {
+	for i, v := range was {
 		if !seen[i] {
 			c.path = append(c.path, step{list: &l, v: v})
 			c.whole(c.found.Removed, l.field, v)
@@ -193,7 +193,7 @@ func (c *comparer) cover(set *fieldpath.Set, f field, v any) {
 		}
 	case atom.List != nil && atom.List.ElementRelationship == smd.Associative:
 		l := f.elementsOf(atom.List)
-		for _, e := range c.elements(&l, v.([]any)) {
+		for _, e := range c.ordered(&l, v.([]any)) {
 			_, fits := c.appendKey(nil, l, e)
 			pe := c.element(&step{list: &l, v: e})
 			if c.ok = fits && !set.Members.Has(pe); !c.ok { // or it is there twice
@@ -215,28 +215,22 @@ func (c *comparer) add(set *fieldpath.Set, pe fieldpath.PathElement, f field, v 
 	}
 }
 
-// elements goes through a list, in order where they are many.
-func (c *comparer) elements(l *elementType, list []any) iter.Seq2[int, any] {
+// ordered returns a list, in order where the elements are many.
+func (c *comparer) ordered(l *elementType, list []any) []any {
 	if len(list) <= many {
-		return slices.All(list)
+		return list
 	}
-	type placed struct {
-		step
-		i int
-	}
-	all := make([]placed, len(list))
+	steps := make([]step, len(list))
 	for i, v := range list {
-		all[i] = placed{step{list: l, v: v}, i}
-		c.element(&all[i].step)
+		steps[i] = step{list: l, v: v}
+		c.element(&steps[i])
 	}
-	sort.Slice(all, func(a, b int) bool { return all[a].made.Less(all[b].made) })
-	return func(yield func(int, any) bool) {
-		for _, p := range all {
-			if !yield(p.i, p.v) {
-				return
-			}
-		}
+	sort.Slice(steps, func(a, b int) bool { return steps[a].made.Less(steps[b].made) })
+	list = slices.Clone(list)
+	for i, s := range steps {
+		list[i] = s.v
 	}
+	return list
 }
 
 // A step leads from a value into one of its parts. What the library wants of it is

@@ -240,7 +240,7 @@ const many = 64
 
 // all goes through the members, in order where they are many.
 func (c completed) all(yield func(string, any) bool) {
-	names := slices.AppendSeq(make([]string, 0, len(c.m)+len(c.zeros)), maps.Keys(c.m))
+	names := slices.AppendSeq(make([]string, 0, 32), maps.Keys(c.m))
 	for _, z := range c.zeros {
 		if _, ok := c.m[z.name]; !ok {
 			names = append(names, z.name)
