@@ -25,7 +25,10 @@ func Take(scope sink.Scope, stored *sink.Position, siblings []sink.Position) (si
 			if !scope.Rescope {
 				return sink.Position{}, fmt.Errorf("%s: the table holds the selection %s, not %s: --rescope replaces it: %w", scope, have, want, sink.ErrRefused)
 			}
-			p.Epoch, p.Phase, p.Cause = p.Epoch+1, sink.Loading, sink.CauseRescoped
+			if p.Phase == sink.Live || p.Cause != sink.CauseRestored { // nothing else may tell of that
+				p.Cause = sink.CauseRescoped
+			}
+			p.Epoch, p.Phase = p.Epoch+1, sink.Loading
 		}
 	}
 	p.Control = scope.Opened(p.Control)

@@ -41,7 +41,7 @@ func Reshard(old []sink.Position, r kube.Resource, shards int) ([]sink.Position,
 			return nil, fmt.Errorf("%s: the shards hold the selections %s and %s: have all of them started with --rescope first: %w", r.GroupResource(), a, b, sink.ErrRefused)
 		}
 		same = same && p.Phase == sink.Live && p.Revision == next.Revision && p.Epoch == next.Epoch
-		if p.Phase != sink.Live && p.Cause != "" && p.Cause != sink.CauseExpired {
+		if p.Phase != sink.Live && p.Cause != "" && p.Cause != sink.CauseExpired && cause != sink.CauseRestored {
 			cause = p.Cause // the table may lack more than the changes since
 		}
 		next.Epoch = max(next.Epoch, p.Epoch)
