@@ -195,7 +195,8 @@ type Sink interface {
 	// selection without Scope.Rescope, another number of shards, a Reshard that has not
 	// ended, a schema of a later version. With Rescope the sink stores the new selection,
 	// increments the epoch, and sets Phase to LOADING and Cause to CauseRescoped, unless the list
-	// after a restore has not ended; if the selection is equal, Rescope has no effect. Control becomes what Scope.Opened returns.
+	// after a restore has not ended; if the selection is equal, Rescope has no effect. Control
+	// becomes what Scope.Opened returns.
 	// After any other error Open may be called again.
 	Open(ctx context.Context, s Scope) (Position, Known, error)
 
