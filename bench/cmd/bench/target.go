@@ -63,9 +63,11 @@ var (
 	syncSys   = metric{func(r probe.Result) float64 { return r.Sync.System }, seconds}
 	perUser   = metric{func(r probe.Result) float64 { return r.Run.User / float64(max(1, r.Events)) * 1e6 }, microseconds}
 	perObject = metric{func(r probe.Result) float64 { return float64(r.Heap) / float64(max(1, r.Objects)) }, kilobytes}
-	allocs    = metric{func(r probe.Result) float64 { return math.Round(100*float64(r.Run.Mallocs)/float64(max(1, r.Events))) / 100 }, number} // the whole process: a few are not of an event
-	p50       = metric{func(r probe.Result) float64 { return latencyOf(r).P50 }, microseconds}
-	p99       = metric{func(r probe.Result) float64 { return latencyOf(r).P99 }, microseconds}
+	allocs    = metric{func(r probe.Result) float64 {
+		return math.Round(100*float64(r.Run.Mallocs)/float64(max(1, r.Events))) / 100
+	}, number} // the whole process: a few are not of an event
+	p50 = metric{func(r probe.Result) float64 { return latencyOf(r).P50 }, microseconds}
+	p99 = metric{func(r probe.Result) float64 { return latencyOf(r).P99 }, microseconds}
 )
 
 // median returns the median of a metric over the runs of a client in a case.
