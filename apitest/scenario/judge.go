@@ -30,6 +30,9 @@ func (s *stage) survey() (well *entry, tellings int, err error) {
 			if e.complete {
 				first = e.revision
 			}
+			if e.ended.IsZero() {
+				well = nil // it will watch from what the list says
+			}
 		case kindStream, kindInitial:
 			tellings++
 			if e.kind == kindStream && !e.mark {
@@ -57,6 +60,9 @@ func (s *stage) survey() (well *entry, tellings int, err error) {
 		}
 		if (e.kind == kindList || e.kind == kindPage) && e.complete && !e.more && first != "" {
 			low, high, known = first, first, true
+			if well != nil && well.kind == kindResume && well.from.Newer(first) {
+				well = nil // it has left that watch, which the server has yet to notice
+			}
 		}
 	}
 	return well, tellings, nil
