@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/listwatch/listwatch/apitest/internal/backlog"
 	"github.com/listwatch/listwatch/apitest/internal/intake"
 	"github.com/listwatch/listwatch/apitest/internal/network"
 	"github.com/listwatch/listwatch/apitest/internal/object"
@@ -73,10 +74,7 @@ type target struct {
 	one        string // the name of the watched object, if the path has it
 }
 
-const (
-	gzipFrom  = 128 << 10 // minimal size of a compressed body in bytes
-	pieceSize = 64 << 10  // of a list or a large event that is sent: backlog.Piece
-)
+const gzipFrom = 128 << 10 // minimal size of a compressed body in bytes
 
 // ServeHTTP handles a request that did not come through the server's own listener: in
 // process, or through a handler around it. Faults of connections do not apply to it.
@@ -214,8 +212,8 @@ func (x *Exchange) write(b []byte) (int, error) {
 	if x.place != nil {
 		x.place.Moved()
 	}
-	for x.place != nil && len(b)-done > pieceSize {
-		n, err := out.Write(b[done : done+pieceSize])
+	for x.place != nil && len(b)-done > backlog.Piece {
+		n, err := out.Write(b[done : done+backlog.Piece])
 		if done += n; err != nil {
 			return done, err
 		}
