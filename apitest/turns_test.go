@@ -112,3 +112,44 @@ func TestHeavyRequestsTakeTurns(t *testing.T) {
 		}
 	})
 }
+
+// TestSmallRequestsAreLimitedTogether: while many light requests are decoded, a further one waits,
+// but neither a tiny nor a heavy one.
+func TestSmallRequestsAreLimitedTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		t.Cleanup(func() { time.Sleep(time.Second) }) // of the bubble: ended connections stay for 500 ms
+		srv := apitest.NewWith(t, apitest.Options{InMemory: true, NoValidation: true})
+		goOn := make(chan struct{})
+		srv.On(apitest.Match{UserAgent: "stuck"}, func(w http.ResponseWriter, r *http.Request) {
+			apitest.Continue(&stuck{ResponseWriter: w, goOn: goOn}, r)
+		})
+		create := func(size int, header ...string) (code int, took time.Duration) {
+			began := time.Now()
+			body := `{"metadata":{"generateName":"a"},"data":{"a":"` + strings.Repeat("x", size) + `"}}`
+			resp, err := send(t.Context(), srv, http.MethodPost, "/api/v1/namespaces/a/configmaps?dryRun=All", body, header...)
+			if err != nil {
+				t.Error(err)
+				return 0, 0
+			}
+			defer resp.Body.Close()
+			io.Copy(io.Discard, resp.Body)
+			return resp.StatusCode, time.Since(began)
+		}
+		var all sync.WaitGroup
+		for range 2<<20/(60<<10) + 1 {
+			all.Go(func() { create(60<<10, "User-Agent", "stuck") })
+		}
+		synctest.Wait()
+		for _, c := range []struct{ size, code int }{{500, http.StatusCreated}, {2_000_000, http.StatusCreated}, {60 << 10, http.StatusTooManyRequests}} {
+			code, took := create(c.size)
+			if code != c.code || (took > 0) != (code == http.StatusTooManyRequests) {
+				t.Errorf("a request with %d bytes gets HTTP %d after %v", c.size, code, took)
+			}
+		}
+		close(goOn)
+		all.Wait()
+		if code, took := create(60 << 10); code != http.StatusCreated || took > 0 {
+			t.Errorf("a request, when no other is made, gets HTTP %d after %v", code, took)
+		}
+	})
+}

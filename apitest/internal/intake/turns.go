@@ -13,12 +13,22 @@ import (
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Light is up to how many bytes of JSON a request decodes without a turn.
-const Light = 64 << 10
+const (
+	// Light is up to how many bytes of JSON a request takes its turn among the light ones.
+	Light = 64 << 10
+
+	// Tiny is up to how many bytes a request needs no turn.
+	Tiny = 1 << 10
+
+	mostLight = 2 << 20 // bytes of the light ones together
+	converted = 4       // bytes that one byte of YAML, of an apply or of protobuf counts as
+)
 
 // Turns limits the JSON that is decoded at a time: decoded, it takes a hundred times its
-// bytes. Requests with more than Light bytes take turns. NewTurns returns one.
+// bytes. Requests with up to Light bytes have turns of their own: neither they nor others
+// wait for each other. NewTurns returns one.
 type Turns struct {
+	light   *Turns // nil = these are
 	mu      sync.Mutex
 	most    int64
 	left    int64
@@ -26,8 +36,14 @@ type Turns struct {
 	waiting []*Turn // in the order in which they came
 }
 
-// NewTurns returns Turns of that many bytes together. A request with more has all of them.
-func NewTurns(n int64) *Turns { return &Turns{most: n, left: n, least: n} }
+// NewTurns returns Turns of that many bytes together, besides those of light requests. A
+// request with more has all of them.
+func NewTurns(n int64) *Turns {
+	return &Turns{most: n, left: n, least: n, light: &Turns{most: mostLight, left: mostLight, least: mostLight}}
+}
+
+// Light returns the turns of light requests.
+func (t *Turns) Light() *Turns { return t.light }
 
 // Least returns the least that was ever left.
 func (t *Turns) Least() int64 {
@@ -38,19 +54,22 @@ func (t *Turns) Least() int64 {
 
 // Turn is that of one request. The zero value has nothing.
 type Turn struct {
-	of    *Turns
-	body  int64 // of the request
-	n     int64 // bytes that it has
-	want  int64 // that it waits for
-	ready chan struct{}
+	of     *Turns
+	body   int64 // of the request
+	weight int64 // of the body of a light request
+	n      int64 // bytes that it has
+	want   int64 // that it waits for
+	ready  chan struct{}
 }
 
 // Weigh notes the body of the request, which has that media type. A short one may stand for
 // much JSON.
 func (t *Turn) Weigh(typ string, body []byte) {
 	t.body = int64(len(body))
+	times := int64(1)
 	switch typ {
 	case protojson.MediaType:
+		times = converted
 		j, _, _, err := protojson.Decode(body[:min(len(body), Light+1)], Light)
 		if t.body = max(t.body, int64(len(j))); errors.Is(err, protojson.ErrLimit) || t.body > Light {
 			t.body = wire.BodyLimit
@@ -60,10 +79,12 @@ func (t *Turn) Weigh(typ string, body []byte) {
 			t.body = wire.BodyLimit
 		}
 	case wire.TypeYAML, wire.TypeApply:
+		times = converted
 		if b := bytes.TrimSpace(body); len(b) > 0 && b[0] != '{' && bytes.ContainsRune(b, '&') && bytes.ContainsRune(b, '*') {
 			t.body = wire.BodyLimit // it may have aliases
 		}
 	}
+	t.weight = t.body * times
 }
 
 // Take waits for the turn of a request that decodes its body and that many bytes of stored
@@ -71,8 +92,13 @@ func (t *Turn) Weigh(typ string, body []byte) {
 // that waited too long has a Retry-After.
 func (t *Turn) Take(of *Turns, ctx context.Context, stored int) *kube.Status {
 	n := t.body + int64(stored)
-	if n <= Light {
+	switch {
+	case n <= Tiny || n <= Light && t.n > 0 && t.of == of:
 		return nil
+	case n <= Light:
+		of, n = of.light, t.weight+int64(stored)
+	case t.n > 0 && t.of == of.light:
+		t.giveBack()
 	}
 	of.mu.Lock()
 	n = min(n, of.most) - t.n
@@ -130,12 +156,18 @@ func (t *Turns) serve() {
 
 // Release ends the turn: what was decoded is not used any more.
 func (t *Turn) Release() {
+	t.giveBack()
+	t.body, t.weight = 0, 0
+}
+
+// giveBack lets others have the turn.
+func (t *Turn) giveBack() {
 	if t.n == 0 {
 		return
 	}
 	t.of.mu.Lock()
 	defer t.of.mu.Unlock()
 	t.of.left += t.n
-	t.n, t.body = 0, 0
+	t.n = 0
 	t.of.serve()
 }

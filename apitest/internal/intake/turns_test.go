@@ -1,6 +1,7 @@
 package intake_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -66,6 +67,62 @@ func TestTurnsAreServedInOrder(t *testing.T) {
 		}
 		if st := grows.Take(of, t.Context(), 3<<20); st == nil || st.Code != http.StatusTooManyRequests {
 			t.Errorf("a turn grows beyond what is left: %v", st)
+		}
+	})
+}
+
+// TestLightRequestsTakeTurns: light requests have a limit together, in the order of arrival; a
+// body that is converted weighs more. They and heavy ones do not wait for each other, and tiny
+// ones wait for none.
+func TestLightRequestsTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		of := intake.NewTurns(4 << 20)
+		began := time.Now()
+		take := func(what, typ string, body, stored int, wait time.Duration) *intake.Turn {
+			turn := new(intake.Turn)
+			turn.Weigh(typ, bytes.Repeat([]byte(" "), body))
+			at := time.Now()
+			if st := turn.Take(of, t.Context(), stored); st != nil || time.Since(at) != wait {
+				t.Errorf("%s waits %v: %v", what, time.Since(at), st)
+			}
+			return turn
+		}
+		var turns []*intake.Turn
+		for range 8 { // 24 weigh 1.5 MiB, and two that are converted 512 KiB
+			turns = append(turns, take("one in JSON", wire.TypeJSON, 60<<10, 4<<10, 0), take("one", wire.TypeMerge, 2<<10, 62<<10, 0), take("one", wire.TypeJSON, 64<<10, 0, 0))
+		}
+		for _, typ := range []string{wire.TypeYAML, wire.TypeApply} {
+			turns = append(turns, take("one in "+typ, typ, 64<<10, 0, 0))
+		}
+		if left := of.Light().Least(); left != 0 {
+			t.Errorf("%d bytes are left to light requests", left)
+		}
+		heavy := take("a heavy one", wire.TypeJSON, 4<<20, 0, 0)
+		take("a tiny one", wire.TypeJSON, 1<<10, 0, 0)
+		var all sync.WaitGroup
+		for i, wait := range []time.Duration{1, 2, 2} { // the second needs four turns, and the third does not pass it
+			all.Go(func() {
+				size, typ := 64<<10, wire.TypeJSON
+				if i == 1 {
+					typ = wire.TypeYAML
+				}
+				take(fmt.Sprintf("a light one, %d,", i), typ, size, 0, wait*time.Second)
+			})
+			synctest.Wait()
+		}
+		time.Sleep(time.Second)
+		for _, turn := range turns[:2] {
+			turn.Release()
+		}
+		time.Sleep(time.Second)
+		for _, turn := range turns[2:] {
+			turn.Release()
+		}
+		all.Wait()
+		heavy.Release()
+		grown := take("a light one", wire.TypeJSON, 64<<10, 0, 0)
+		if st := grown.Take(of, t.Context(), 4<<20); st != nil || time.Since(began) != 2*time.Second {
+			t.Errorf("a light one that has become heavy waits %v: %v", time.Since(began), st)
 		}
 	})
 }
