@@ -190,7 +190,7 @@ func (a *admitting) call(mutates bool, webhooks []*webhook.Webhook) *kube.Status
 		options = webhook.OptionsOf(a.Operation, a.c.r.URL.Query())
 	}
 	c := webhook.Caller{User: s.userInfo(a.c.r), Options: options, ID: s.store.NewUID, Namespace: namespace, InVersion: view.InVersion,
-		Kind: kindOf[a.Subresource], Nameless: a.c.target.verb == "deletecollection"}
+		Kind: kindOf[a.Subresource], Nameless: a.c.target.verb == "deletecollection", Waits: ExchangeOf(a.c.r).turn.Yield}
 	return c.Call(a.c.ctx, webhooks, (*webhook.Write)(a.Admission), mutates)
 }
 

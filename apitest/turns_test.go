@@ -153,3 +153,48 @@ func TestSmallRequestsAreLimitedTogether(t *testing.T) {
 		}
 	})
 }
+
+// TestWebhooksHoldNoTurn: while a webhook is called for some requests, others are decoded: those
+// that the webhook sends itself, and as many light ones as there are.
+func TestWebhooksHoldNoTurn(t *testing.T) {
+	srv, h := apitest.NewWith(t, apitest.Options{NoValidation: true}), newHookServer(t)
+	const inner, light = "/api/v1/namespaces/a/secrets", 9 // of which 8 have turns at a time
+	post := func(path, typ, body string) int {
+		resp, err := send(t.Context(), srv, http.MethodPost, path, body, "Content-Type", typ)
+		if err != nil {
+			t.Error(err)
+			return 0
+		}
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	large := `{"metadata":{"generateName":"a"},"data":{"a":"` + strings.Repeat("x", 2_500_000) + `"}}`
+	h.answers["/writes"] = func(map[string]any) any {
+		return map[string]any{"allowed": post(inner, "application/json", large) == http.StatusCreated}
+	}
+	called, goOn, codes := make(chan bool, light), make(chan bool), make(chan int, light)
+	h.answers["/waits"] = func(map[string]any) any {
+		called <- true
+		<-goOn
+		return map[string]any{"allowed": true}
+	}
+	h.configure(srv, "Mutating", "/writes", strings.Replace(aboutConfigMaps, "configmaps", "podtemplates", 1), `,"timeoutSeconds":20`)
+	h.configure(srv, "Validating", "/waits", aboutConfigMaps, `,"timeoutSeconds":30`)
+	if code := post("/api/v1/namespaces/a/podtemplates", "application/json", large); code != http.StatusCreated {
+		t.Errorf("a write whose webhook writes gets HTTP %d", code)
+	}
+	small := "metadata: {generateName: a}\ndata: {a: " + strings.Repeat("x", 60_000) + "}\n"
+	var all sync.WaitGroup
+	for range light {
+		all.Go(func() { codes <- post("/api/v1/namespaces/a/configmaps", "application/yaml", small) })
+	}
+	for range light {
+		select {
+		case <-called:
+		case code := <-codes:
+			t.Errorf("while a webhook is called for others, one gets HTTP %d", code)
+		}
+	}
+	close(goOn)
+	all.Wait()
+}

@@ -98,7 +98,7 @@ func (t *Turn) Take(of *Turns, ctx context.Context, stored int) *kube.Status {
 	case n <= Light:
 		of, n = of.light, t.weight+int64(stored)
 	case t.n > 0 && t.of == of.light:
-		t.giveBack()
+		t.Yield()
 	}
 	of.mu.Lock()
 	n = min(n, of.most) - t.n
@@ -156,12 +156,13 @@ func (t *Turns) serve() {
 
 // Release ends the turn: what was decoded is not used any more.
 func (t *Turn) Release() {
-	t.giveBack()
+	t.Yield()
 	t.body, t.weight = 0, 0
 }
 
-// giveBack lets others have the turn.
-func (t *Turn) giveBack() {
+// Yield lets others have the turn while the request waits for something else. The next Take
+// takes a new one.
+func (t *Turn) Yield() {
 	if t.n == 0 {
 		return
 	}

@@ -176,6 +176,9 @@ type Caller struct {
 
 	// InVersion returns an object, nil for none, in another version.
 	InVersion func(b []byte, to kube.Resource) []byte
+
+	// Waits is called before each webhook that is called: the write waits for it.
+	Waits func()
 }
 
 // Call calls the webhooks for a, in their order, and lets those that mutate change it:
@@ -334,7 +337,9 @@ func (c *Caller) ask(ctx context.Context, h *Webhook, a *Write) (*admissionRespo
 	if a.Old == nil {
 		ask.Request.OldObject = json.RawMessage("null")
 	}
-	b, err := h.post(ctx, object.Marshal(ask))
+	body := object.Marshal(ask)
+	c.Waits()
+	b, err := h.post(ctx, body)
 	if err != nil {
 		return nil, err
 	}
