@@ -248,7 +248,7 @@ func (c *change) readmit(old, o *object.Object, body []byte) (*object.Object, *k
 		if t.info.BuiltIn {
 			kinds.SetDefaults(t.info.Resource, v)
 		} else {
-			t.info.Type().Default(v)
+			c.swollen = !t.info.Type().Default(v) || c.swollen
 		}
 		return decodeObject(t, object.Marshal(v))
 	}
@@ -256,6 +256,9 @@ func (c *change) readmit(old, o *object.Object, body []byte) (*object.Object, *k
 		decode = func() (*object.Object, *kube.Status) { return c.scaled(old, body) }
 	}
 	changed, st := decode()
+	if st == nil && c.swollen {
+		st = wire.EntityTooLarge(wire.BodyLimit)
+	}
 	if st != nil {
 		return nil, st
 	}

@@ -55,7 +55,7 @@ func (c *change) applied(old *object.Object, p payload) (*object.Object, *kube.S
 	if info.BuiltIn {
 		kinds.SetDefaults(info.Resource, merged)
 	} else {
-		info.Type().DefaultApplied(merged)
+		c.swollen = !info.Type().DefaultApplied(merged)
 	}
 	if c.target.form != info {
 		merged, c.target.res = c.keep(merged), info.Resource

@@ -1,6 +1,8 @@
 package apitest_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -9,6 +11,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/kube"
 )
 
 // TestBodiesWithoutEndHoldLittle: many clients send most of a large body. What the server
@@ -47,4 +50,34 @@ func TestBodiesWithoutEndHoldLittle(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestDefaultsThatMultiplyAreRefused: as a body above the limit, whatever the write is.
+func TestDefaultsThatMultiplyAreRefused(t *testing.T) {
+	var props []string
+	for i := range 400 {
+		props = append(props, fmt.Sprintf(`"p%d":{"type":"string","default":""}`, i))
+	}
+	srv := apitest.NewInMemory(t)
+	srv.AddResource(apitest.ResourceInfo{Resource: kube.Resource{Group: "x.io", Version: "v1", Plural: "ks", Kind: "K", Namespaced: true},
+		Schema: json.RawMessage(`{"type":"object","properties":{"x":{"type":"array","items":{"type":"object","properties":{` + strings.Join(props, ",") + `}}}}}`)})
+	const path = "/apis/x.io/v1/namespaces/a/ks"
+	object := func(items int) string {
+		return `{"apiVersion":"x.io/v1","kind":"K","metadata":{"name":"k"},"x":[` + strings.Repeat("{},", items) + "{}]}"
+	}
+	if code, body := do(t, srv, http.MethodPost, path, object(10)); code != http.StatusCreated {
+		t.Fatalf("HTTP %d %.300s", code, body)
+	}
+	large := object(1000)
+	for _, c := range []struct{ method, path, typ string }{
+		{http.MethodPost, path + "?dryRun=All", "application/json"},
+		{http.MethodPut, path + "/k", "application/json"},
+		{http.MethodPatch, path + "/k", "application/merge-patch+json"},
+		{http.MethodPatch, path + "/k?fieldManager=m&force=true", "application/apply-patch+yaml"},
+	} {
+		code, body := do(t, srv, c.method, c.path, large, "Content-Type", c.typ)
+		if code != http.StatusRequestEntityTooLarge || !strings.Contains(body, `"message":"Request entity too large: limit is 3145728"`) {
+			t.Errorf("%s %s in %s: HTTP %d %.300s", c.method, c.path, c.typ, code, body)
+		}
+	}
 }

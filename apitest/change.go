@@ -37,6 +37,7 @@ type change struct {
 	noted    bool           // managedFields is set, before admission
 	agent    string         // User-Agent
 	warnings []string
+	swollen  bool               // by defaults, of which it may have no more
 	causes   []kube.StatusCause // further errors, besides those of validation
 	sent     map[string]any     // the object in the version in which it was written; nil if that is the stored version
 	doubled  []string           // errors about duplicate fields of a patch
@@ -76,7 +77,11 @@ func (c *change) run() (o *object.Object, created bool, st *kube.Status) {
 		if old == nil && c.mode == updates {
 			return nil, false, wire.NotFound(res, c.target.key.Name)
 		}
-		if o, st = c.next(old); st != nil {
+		o, st = c.next(old)
+		if st == nil && c.swollen {
+			st = wire.EntityTooLarge(wire.BodyLimit)
+		}
+		if st != nil {
 			return nil, false, st
 		}
 		c.before = *o

@@ -177,26 +177,7 @@ func (c *change) otherUID(key kube.Key, want, have string) *kube.Status {
 		root = "/"
 	}
 	return wire.Conflict(info.Resource, key.Name, fmt.Sprintf("StorageError: invalid object, Code: 4, Key: %s%s/%s, ResourceVersion: 0, AdditionalErrorMsg: "+
-		"Precondition failed: UID in precondition: %s, UID in object meta: %s", root, registryOf(info), key, want, have))
-}
-
-// registryOf returns the path of r in etcd, for errors of kube-apiserver.
-func registryOf(r *object.Info) string {
-	switch {
-	case r.Resource == kube.Services:
-		return "services/specs"
-	case r.Resource == kube.Endpoints:
-		return "services/endpoints"
-	case r.Resource == kube.Nodes:
-		return "minions"
-	case r.Resource == kube.Ingresses:
-		return "ingress"
-	case r.BuiltIn && r.Plural == "replicationcontrollers":
-		return "controllers"
-	case r.BuiltIn && r.Resource != kube.CustomResourceDefinitions:
-		return r.Plural
-	}
-	return r.Group + "/" + r.Plural
+		"Precondition failed: UID in precondition: %s, UID in object meta: %s", root, info.Registry(), key, want, have))
 }
 
 // keep returns the stored form of what a client wrote.
@@ -205,7 +186,7 @@ func (c *change) keep(v map[string]any) map[string]any {
 	if form.Kept == nil {
 		return view.EventToCore(v)
 	}
-	form.Type().Default(v)
+	c.swollen = !form.Type().Default(v) || c.swollen
 	c.sent = v
 	return view.Converted(form.Kept, v)
 }

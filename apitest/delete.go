@@ -192,7 +192,7 @@ func (c *change) deletable(old *object.Object) *kube.Status {
 	}
 	if opts.Unreadable != nil && *opts.Unreadable {
 		return wire.Conflict(res, old.Key.Name, fmt.Sprintf("StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: "+
-			"unsafe deletion is not allowed because the object is decodable from storage", registryOf(c.target.info), old.Key))
+			"unsafe deletion is not allowed because the object is decodable from storage", c.target.info.Registry(), old.Key))
 	}
 	if c.srv.options.Namespaces && res == kube.Namespaces && slices.Contains(firstNamespaces[:], old.Key.Name) {
 		return &kube.Status{Code: http.StatusForbidden, Reason: "Forbidden",

@@ -67,7 +67,7 @@ func (c *change) decode(p payload) (*object.Object, *kube.Status) {
 	filled := info.BuiltIn && kinds.SetDefaults(info.Resource, v)
 	if other || filled || len(strict) > 0 || len(info.Schema) > 0 || info.BuiltIn { // empty fields of a built-in type were left out
 		if !info.BuiltIn {
-			info.Type().Default(v)
+			c.swollen = !info.Type().Default(v) || c.swollen
 		}
 		return c.named(v)
 	}

@@ -2,7 +2,6 @@ package intake
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"time"
@@ -34,8 +33,7 @@ func (s *Share) Read(of *Budget, w http.ResponseWriter, r *http.Request, limit i
 	}
 	switch tooLarge := (*http.MaxBytesError)(nil); {
 	case errors.As(err, &tooLarge):
-		return nil, &kube.Status{Code: http.StatusRequestEntityTooLarge, Reason: "RequestEntityTooLarge",
-			Message: fmt.Sprintf("Request entity too large: limit is %d", limit), Details: &kube.StatusDetails{}}
+		return nil, wire.EntityTooLarge(limit)
 	case err == ErrCrowded:
 		w.Header().Set("Connection", "close") // what is left of the body is not read
 		return nil, wire.Throttled(1)

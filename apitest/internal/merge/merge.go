@@ -41,3 +41,28 @@ func pruneNulls(v any) {
 		}
 	}
 }
+
+// Copy returns a deep copy of a JSON value.
+func Copy(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		if v == nil {
+			return v
+		}
+		c := make(map[string]any, len(v))
+		for k, e := range v {
+			c[k] = Copy(e)
+		}
+		return c
+	case []any:
+		if v == nil {
+			return v
+		}
+		c := make([]any, len(v))
+		for i, e := range v {
+			c[i] = Copy(e)
+		}
+		return c
+	}
+	return v
+}

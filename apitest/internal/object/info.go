@@ -94,3 +94,22 @@ func (r *Info) SameObjects(other *Info) bool {
 
 // Defined reports whether a CustomResourceDefinition defines r.
 func (r *Info) Defined() bool { return r.ListKindName != "" }
+
+// Registry returns the path of r in etcd, for errors of kube-apiserver.
+func (r *Info) Registry() string {
+	switch {
+	case r.Resource == kube.Services:
+		return "services/specs"
+	case r.Resource == kube.Endpoints:
+		return "services/endpoints"
+	case r.Resource == kube.Nodes:
+		return "minions"
+	case r.Resource == kube.Ingresses:
+		return "ingress"
+	case r.BuiltIn && r.Plural == "replicationcontrollers":
+		return "controllers"
+	case r.BuiltIn && r.Resource != kube.CustomResourceDefinitions:
+		return r.Plural
+	}
+	return r.Group + "/" + r.Plural
+}

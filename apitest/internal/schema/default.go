@@ -2,27 +2,31 @@ package schema
 
 import "slices"
 
+// Limits of what defaults add to an object: values, and bytes of names and texts.
+const mostValues, mostText = 300_000, 3 << 20
+
 // Default sets missing fields of o to the defaults of t. For a custom resource it first
 // removes nulls that are not allowed, as kube-apiserver does. For a built-in type it
 // uses only the defaults in OpenAPI, such as the TCP of a port and an empty status:
-// kube-apiserver sets most others in code.
-func (t *Type) Default(o map[string]any) {
-	if t.builtIn {
-		defaultTyped(t.root, o)
-		return
+// kube-apiserver sets most others in code. It returns false if o would get too much: then
+// some are missing.
+func (t *Type) Default(o map[string]any) bool {
+	if !t.builtIn {
+		dropNulls(t.root, o)
 	}
-	dropNulls(t.root, o)
-	defaultCustom(t.root, o)
+	return t.DefaultApplied(o)
 }
 
 // DefaultApplied is Default for the result of a server-side apply, in which nulls are
 // kept, to be refused.
-func (t *Type) DefaultApplied(o map[string]any) {
+func (t *Type) DefaultApplied(o map[string]any) bool {
 	if t.builtIn {
 		defaultTyped(t.root, o)
-		return
+		return true
 	}
-	defaultCustom(t.root, o)
+	left := room{mostValues, mostText}
+	left.fill(t.root, o)
+	return left.any()
 }
 
 func (n *node) child(name string) *node {
@@ -56,8 +60,32 @@ func dropNulls(n *node, v any) {
 	}
 }
 
-func defaultCustom(n *node, v any) {
-	if n == nil {
+// room is how many values and how much text may still be added; below 0 = that was too much.
+type room struct{ values, text int }
+
+func (r *room) any() bool { return r.values >= 0 && r.text >= 0 }
+
+// has counts a default, and reports whether there is room for it.
+func (r *room) has(name string, v any) bool {
+	r.values, r.text = r.values-1, r.text-len(name)
+	switch v := v.(type) {
+	case string:
+		r.text -= len(v)
+	case map[string]any:
+		for name, e := range v {
+			r.has(name, e)
+		}
+	case []any:
+		for _, e := range v {
+			r.has("", e)
+		}
+	}
+	return r.any()
+}
+
+// fill sets the defaults of a custom type while there is room.
+func (r *room) fill(n *node, v any) {
+	if n == nil || !r.any() {
 		return
 	}
 	switch v := v.(type) {
@@ -67,24 +95,24 @@ func defaultCustom(n *node, v any) {
 			if c.def == nil {
 				continue
 			}
-			if e, ok := v[name]; !ok || e == nil && !c.nullable {
+			if e, ok := v[name]; (!ok || e == nil && !c.nullable) && r.has(name, c.def) {
 				v[name] = Copy(c.def)
 			}
 		}
 		for name, e := range v {
 			c := n.child(name)
-			if e == nil && c != nil && !c.nullable && c.def != nil {
+			if e == nil && c != nil && !c.nullable && c.def != nil && r.has(name, c.def) {
 				e = Copy(c.def)
 				v[name] = e
 			}
-			defaultCustom(c, e)
+			r.fill(c, e)
 		}
 	case []any:
 		for i, e := range v {
-			if e == nil && n.items != nil && !n.items.nullable && n.items.def != nil {
+			if e == nil && n.items != nil && !n.items.nullable && n.items.def != nil && r.has("", n.items.def) {
 				v[i] = Copy(n.items.def)
 			}
-			defaultCustom(n.items, v[i])
+			r.fill(n.items, v[i])
 		}
 	}
 }
@@ -114,20 +142,10 @@ func defaultTyped(n *node, v any) {
 
 func empty(v any) bool {
 	switch v := v.(type) {
-	case nil:
-		return true
-	case string:
-		return v == ""
-	case int64:
-		return v == 0
-	case float64:
-		return v == 0
-	case bool:
-		return !v
 	case map[string]any:
 		return len(v) == 0
 	case []any:
 		return len(v) == 0
 	}
-	return false
+	return v == nil || v == "" || v == int64(0) || v == float64(0) || v == false
 }

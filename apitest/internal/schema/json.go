@@ -1,6 +1,10 @@
 package schema
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/listwatch/listwatch/apitest/internal/merge"
+)
 
 // depthLimit limits the nesting of objects and lists.
 const depthLimit = 500
@@ -29,28 +33,4 @@ func DecodeObject(b []byte) (map[string]any, error) {
 }
 
 // Copy returns a deep copy of v.
-func Copy[T any](v T) T { c, _ := copyValue(v).(T); return c }
-
-func copyValue(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		if v == nil {
-			return v
-		}
-		c := make(map[string]any, len(v))
-		for k, e := range v {
-			c[k] = copyValue(e)
-		}
-		return c
-	case []any:
-		if v == nil {
-			return v
-		}
-		c := make([]any, len(v))
-		for i, e := range v {
-			c[i] = copyValue(e)
-		}
-		return c
-	}
-	return v
-}
+func Copy[T any](v T) T { c, _ := merge.Copy(v).(T); return c }

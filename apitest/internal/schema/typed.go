@@ -196,7 +196,7 @@ func (n *node) lists() []string {
 func complete(n *node, v any) any {
 	t := n.target()
 	if t == nil {
-		return copyValue(v)
+		return Copy(v)
 	}
 	switch v := v.(type) {
 	case map[string]any:

@@ -77,6 +77,12 @@ func TooLarge(asked, current uint64) *kube.Status {
 			{Reason: "ResourceVersionTooLarge", Message: "Too large resource version"}}}}
 }
 
+// EntityTooLarge returns the 413 of a body, or of what it stands for, above the limit.
+func EntityTooLarge(limit int64) *kube.Status {
+	return &kube.Status{Code: http.StatusRequestEntityTooLarge, Reason: "RequestEntityTooLarge",
+		Message: fmt.Sprintf("Request entity too large: limit is %d", limit), Details: &kube.StatusDetails{}}
+}
+
 // Internal returns a 500 InternalError.
 func Internal(message string) *kube.Status {
 	return &kube.Status{Code: http.StatusInternalServerError, Reason: "InternalError",
