@@ -112,7 +112,7 @@ func (s *Server) answer(x *Exchange, w http.ResponseWriter) {
 		return
 	}
 	if x.target.table == nil {
-		discovery.Answer(w, x.r, s.store.Served())
+		s.documents.Answer(w, x.r, s.store.Served())
 		return
 	}
 	if st := s.act(x, w); st != nil {

@@ -113,6 +113,8 @@ type Server struct {
 	frames  view.Frames      // of watches
 	logs    kubelet.Logs
 
+	documents discovery.Documents
+
 	mu       sync.Mutex
 	closed   bool // no handler may start
 	ended    bool // all handlers have ended

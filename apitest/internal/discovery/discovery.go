@@ -75,8 +75,9 @@ type aggregatedGroup struct {
 }
 
 // Answer responds to r for /version, /api, /apis, /openapi/v2, /openapi/v3 and below, with
-// the served resources; all other paths are not found, in the two forms of kube-apiserver.
-func Answer(w http.ResponseWriter, r *http.Request, resources []*object.Info) {
+// the served resources; all other paths are not found, in the two forms of kube-apiserver. d has
+// the documents of the server.
+func (d *Documents) Answer(w http.ResponseWriter, r *http.Request, resources []*object.Info) {
 	resources = sorted(resources)
 	path := strings.Trim(r.URL.Path, "/")
 	parts := strings.Split(path, "/")
@@ -85,7 +86,7 @@ func Answer(w http.ResponseWriter, r *http.Request, resources []*object.Info) {
 		return
 	}
 	if path == "openapi/v3" || strings.HasPrefix(path, "openapi/v3/") {
-		openAPI(w, r, resources)
+		d.openAPI(w, r, resources)
 		return
 	}
 	known := path == "version" || path == "api" || path == "apis" || (parts[0] == "api" || parts[0] == "apis") && slices.ContainsFunc(resources, func(i *object.Info) bool {

@@ -1,7 +1,6 @@
 package discovery
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -43,24 +42,24 @@ func openAPIv2(w http.ResponseWriter, r *http.Request) {
 //
 // The index has a hash of the content of each document. A request with that hash may be
 // cached permanently; one with another hash is redirected.
-func openAPI(w http.ResponseWriter, r *http.Request, resources []*object.Info) {
+func (d *Documents) openAPI(w http.ResponseWriter, r *http.Request, resources []*object.Info) {
 	var custom []*schema.Type
 	for _, i := range resources {
 		if !i.BuiltIn {
 			custom = append(custom, i.Type())
 		}
 	}
-	index, err := object.Types().Index(custom...)
-	if err != nil {
-		wire.WriteStatus(w, wire.Raw("%v", err))
-		return
-	}
 	name := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/openapi/v3"), "/")
 	if r.URL.Path == "/openapi/v3" {
+		index, err := d.list(custom)
+		if err != nil {
+			wire.WriteStatus(w, wire.Raw("%v", err))
+			return
+		}
 		wire.WriteJSON(w, http.StatusOK, "text/plain; charset=utf-8", index)
 		return
 	}
-	body, err := object.Types().Document(name, custom...)
+	body, at, err := d.document(name, custom)
 	switch {
 	case errors.Is(err, schema.ErrUnknown):
 		w.WriteHeader(http.StatusNotFound)
@@ -69,11 +68,6 @@ func openAPI(w http.ResponseWriter, r *http.Request, resources []*object.Info) {
 		wire.WriteStatus(w, wire.Raw("%v", err))
 		return
 	}
-	var known struct {
-		Paths map[string]struct{ ServerRelativeURL string }
-	}
-	json.Unmarshal(index, &known) // it is our own JSON
-	at := known.Paths[name].ServerRelativeURL
 	hash := ""
 	if u, err := url.Parse(at); err == nil {
 		hash = u.Query().Get("hash")
