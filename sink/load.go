@@ -41,16 +41,30 @@ func (s *session) reload(ctx context.Context, cause string) error {
 	s.next.Phase, s.next.Cause = Loading, cause
 	if cause == CauseRestored {
 		s.next.Epoch++
+		s.unrecorded = true
 	}
+	err := s.flush(ctx)
+	if err == nil {
+		s.unrecorded = false
+	}
+	return err
+}
+
+// restored is reload for a restore of the server, which may be known already.
+func (s *session) restored(ctx context.Context) error {
+	if s.next.Cause != CauseRestored {
+		return s.reload(ctx, CauseRestored)
+	}
+	s.unrecorded = false
 	return s.flush(ctx)
 }
 
 // begin starts a load after RESTART, and drops an unfinished one.
 func (s *session) begin(ctx context.Context, cause error) error {
 	var err error
-	switch restored := errors.Is(cause, watch.ErrAhead) || errors.Is(cause, kube.ErrTooLargeRevision); {
-	case restored && s.next.Cause != CauseRestored:
-		err = s.reload(ctx, CauseRestored)
+	switch {
+	case errors.Is(cause, watch.ErrAhead), errors.Is(cause, kube.ErrTooLargeRevision):
+		err = s.restored(ctx)
 	case s.next.Phase == Live:
 		err = s.reload(ctx, CauseExpired)
 	default:

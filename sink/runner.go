@@ -113,6 +113,8 @@ type Runner struct {
 	col   client.Collection[codec.Raw]
 	shard kube.Shard
 
+	unrecorded bool // a restore of the server, of which the sink has not accepted the record
+
 	mu     sync.Mutex
 	status Status
 }
@@ -280,6 +282,11 @@ func (r *Runner) possess(ctx context.Context) (progress bool, err error) {
 	}
 	if err := s.recall(ctx); err != nil {
 		return false, err
+	}
+	if s.unrecorded {
+		if err := s.restored(ctx); err != nil {
+			return false, err
+		}
 	}
 	for failures := 0; ; failures++ {
 		if err = s.follow(ctx); !errors.Is(err, errListAgain) {

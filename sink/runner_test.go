@@ -407,6 +407,79 @@ func TestRunnerNoticesARestoreWhileItWatches(t *testing.T) {
 	})
 }
 
+// TestRestoreIsRecordedBeforeTheList: a process that ends before the list after a restore has
+// shown an object is followed by one that knows of the restore, wherever the server is by then.
+func TestRestoreIsRecordedBeforeTheList(t *testing.T) {
+	perform(t, func(t *testing.T, p *play) {
+		p.change("1")
+		p.start(nil)
+		p.change("2")
+		p.pass(time.Minute)
+		lists := p.Server.On(apitest.Match{Verb: "list"}, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Query().Get("limit") == "1" { // the request for the server's revision
+				apitest.Continue(w, r)
+				return
+			}
+			faults.Hang()(w, r)
+		})
+		p.Restore(4)
+		p.pass(time.Hour)
+		positions, err := p.db.Positions(t.Context())
+		if err != nil || len(positions) != 1 {
+			t.Fatal(positions, err)
+		}
+		if pos := positions[0]; pos.Phase != sink.Loading || pos.Cause != sink.CauseRestored {
+			t.Errorf("the position before the list is %+v", pos)
+		}
+		p.stop()
+		<-p.ended
+		lists.Remove()
+		for i := range 20 {
+			p.Put(fmt.Sprint("m-", i), "web", "3") // beyond the position
+		}
+		p.start(nil)
+		p.pass(time.Minute)
+		p.equal()
+		p.gaps(sink.CauseRestored)
+	})
+}
+
+// TestRestoreIsRecordedAfterAnOutageOfTheSink: what the sink did not accept is not forgotten
+// when the scope is opened again.
+func TestRestoreIsRecordedAfterAnOutageOfTheSink(t *testing.T) {
+	perform(t, func(t *testing.T, p *play) {
+		p.change("1")
+		down := &downSink{Sink: p.db}
+		p.start(func(o *sink.Options) { o.Sink = down })
+		p.change("2")
+		p.pass(time.Minute)
+		down.down.Store(true)
+		p.Restore(4)
+		p.pass(time.Hour)
+		for i := range 20 {
+			p.Put(fmt.Sprint("m-", i), "web", "3") // beyond the position
+		}
+		p.pass(time.Minute)
+		down.down.Store(false)
+		p.pass(time.Minute)
+		p.equal()
+		p.gaps(sink.CauseRestored)
+	})
+}
+
+// downSink is a sink that may refuse commits.
+type downSink struct {
+	sink.Sink
+	down atomic.Bool
+}
+
+func (d *downSink) Commit(ctx context.Context, records []sink.Record, p sink.Position) error {
+	if d.down.Load() {
+		return errors.New("down")
+	}
+	return d.Sink.Commit(ctx, records, p)
+}
+
 // TestRunnerNoticesARestoreThatExpiredTheHistory: etcd was restored with --bump-revision and
 // --mark-compacted, so that the server is ahead of the position and its objects are older.
 func TestRunnerNoticesARestoreThatExpiredTheHistory(t *testing.T) {

@@ -44,6 +44,7 @@ type event struct {
 	watch.Event[codec.Raw]
 	err    error
 	paging *list.Progress // a page was read
+	ahead  bool           // the server was restored, as it turned out before a list
 }
 
 var errUnidentified = errors.New("the object has no name, UID or resource version")
@@ -119,6 +120,7 @@ func (s *session) watcher(ctx context.Context, events chan<- event) *watch.Watch
 	}
 	o.Trace = watch.Trace{
 		Listed:      func(p list.Progress) { send(ctx, events, event{paging: &p}) },
+		Ahead:       func(error) { events <- event{ahead: true} }, // also if ctx ends: it is not to be lost
 		Connected:   func(watch.Op, kube.Revision, time.Duration) { s.answered() },
 		Interrupted: s.interrupted,
 	}
@@ -194,6 +196,8 @@ func (s *session) take(ctx context.Context, ev event) error {
 			f(*ev.paging)
 		}
 		return nil
+	case ev.ahead:
+		return s.restored(ctx)
 	case ev.Type == watch.Restart:
 		return s.begin(ctx, ev.Cause)
 	case ev.Type == watch.Synced:
