@@ -189,9 +189,16 @@ func (a *admitting) call(mutates bool, webhooks []*webhook.Webhook) *kube.Status
 	if a.c.deletion == nil {
 		options = webhook.OptionsOf(a.Operation, a.c.r.URL.Query())
 	}
+	turn, waited := &ExchangeOf(a.c.r).turn, false
 	c := webhook.Caller{User: s.userInfo(a.c.r), Options: options, ID: s.store.NewUID, Namespace: namespace, InVersion: view.InVersion,
-		Kind: kindOf[a.Subresource], Nameless: a.c.target.verb == "deletecollection", Waits: ExchangeOf(a.c.r).turn.Yield}
-	return c.Call(a.c.ctx, webhooks, (*webhook.Write)(a.Admission), mutates)
+		Kind: kindOf[a.Subresource], Nameless: a.c.target.verb == "deletecollection",
+		Waits:  func() { waited = true; turn.Yield() },
+		GoesOn: func(patch []byte) *kube.Status { return turn.TakePatch(s.turns, a.c.ctx, len(a.Object), patch) }}
+	st := c.Call(a.c.ctx, webhooks, (*webhook.Write)(a.Admission), mutates)
+	if waited && st == nil {
+		st = turn.Take(s.turns, a.c.ctx, len(a.Object))
+	}
+	return st
 }
 
 // kindOf is the kind of the objects of subresources that have their own.

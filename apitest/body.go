@@ -37,6 +37,9 @@ func readBody(x *Exchange, accepted ...string) (p payload, st *kube.Status) {
 		return p, st
 	}
 	x.turn.Weigh(p.typ, b)
+	if f := x.target.form; f != nil && !f.BuiltIn && (f.Type().Swells(len(b)) || x.target.info.Type().Swells(len(b))) {
+		x.turn.Swell()
+	}
 	if st := x.decodes(x.srv.current(x.target)); st != nil {
 		return p, st
 	}

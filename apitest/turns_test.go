@@ -1,6 +1,7 @@
 package apitest_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/apitest/internal/intake"
+	"github.com/listwatch/listwatch/kube"
 )
 
 // stuck is a writer of a response that is made, but not sent for a while.
@@ -197,4 +199,116 @@ func TestWebhooksHoldNoTurn(t *testing.T) {
 	}
 	close(goOn)
 	all.Wait()
+}
+
+// TestObjectsThatDefaultsMakeLargeTakeTurns: however short they are.
+func TestObjectsThatDefaultsMakeLargeTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		t.Cleanup(func() { time.Sleep(time.Second) }) // of the bubble: ended connections stay for 500 ms
+		srv := apitest.NewWith(t, apitest.Options{InMemory: true})
+		for _, kind := range []struct{ plural, schema string }{
+			{"multiplies", `"x":{"type":"array","items":{"type":"object","properties":{"a":{"type":"array","items":{"type":"integer"},"default":[` + strings.Repeat("1,", 99) + `1]}}}}`},
+			{"adds", `"x":{"type":"array","items":{"type":"integer"},"default":[` + strings.Repeat("1,", 999) + `1]}`},
+			{"writes", `"x":{"type":"string","default":"` + strings.Repeat("x", 64_000) + `"}`},
+			{"little", `"x":{"type":"array","items":{"type":"object","properties":{"a":{"type":"integer","default":1}}}}`},
+		} {
+			srv.AddResource(apitest.ResourceInfo{Resource: kube.Resource{Group: "x.io", Version: "v1", Plural: kind.plural, Kind: "K", Namespaced: true},
+				Schema: json.RawMessage(`{"type":"object","properties":{` + kind.schema + `}}`)})
+			goOn := make(chan struct{})
+			stop := srv.On(apitest.Match{UserAgent: "stuck"}, func(w http.ResponseWriter, r *http.Request) {
+				apitest.Continue(&stuck{ResponseWriter: w, goOn: goOn}, r)
+			})
+			create := func(header ...string) (code int, took time.Duration) {
+				began := time.Now()
+				resp, err := send(t.Context(), srv, http.MethodPost, "/apis/x.io/v1/namespaces/a/"+kind.plural, `{"apiVersion":"x.io/v1","kind":"K","metadata":{"generateName":"k"}}`, header...)
+				if err != nil {
+					t.Error(err)
+					return 0, 0
+				}
+				defer resp.Body.Close()
+				io.Copy(io.Discard, resp.Body)
+				return resp.StatusCode, time.Since(began)
+			}
+			var all sync.WaitGroup
+			for range 2 << 20 / intake.Light {
+				all.Go(func() { create("User-Agent", "stuck") })
+			}
+			synctest.Wait()
+			want := http.StatusTooManyRequests
+			if kind.plural == "little" {
+				want = http.StatusCreated
+			}
+			if code, took := create(); code != want || (took > 0) != (want == http.StatusTooManyRequests) {
+				t.Errorf("%s: HTTP %d after %v, want %d", kind.plural, code, took, want)
+			}
+			close(goOn)
+			all.Wait()
+			stop.Remove()
+		}
+	})
+}
+
+// TestWhatAWebhookAddsTakesATurn, as if the client had sent it: before its patch is decoded, and
+// when the write goes on after the last webhook.
+func TestWhatAWebhookAddsTakesATurn(t *testing.T) {
+	for _, when := range []string{"before the patch", "before the last webhook returns"} {
+		srv, h := apitest.NewWith(t, apitest.Options{NoValidation: true}), newHookServer(t)
+		goOn, done, called, last := make(chan struct{}), make(chan int, 2), make(chan bool, 1), make(chan bool, 1)
+		srv.On(apitest.Match{UserAgent: "stuck"}, func(w http.ResponseWriter, r *http.Request) {
+			apitest.Continue(&stuck{ResponseWriter: w, goOn: goOn}, r)
+		})
+		post := func(path, agent, body string) {
+			resp, err := send(t.Context(), srv, http.MethodPost, path, body, "User-Agent", agent, "Content-Type", "application/json")
+			if err != nil {
+				t.Error(err)
+				done <- 0
+				return
+			}
+			defer resp.Body.Close()
+			io.Copy(io.Discard, resp.Body)
+			done <- resp.StatusCode
+		}
+		hold := func() { // most of the turns
+			go post("/api/v1/namespaces/a/secrets", "stuck", `{"metadata":{"name":"a"},"data":{"a":"`+strings.Repeat("x", 2_500_000)+`"}}`)
+			for srv.Get(kube.Secrets, kube.Key{Namespace: "a", Name: "a"}) == nil {
+				time.Sleep(time.Millisecond)
+			}
+		}
+		h.answers["/adds"] = func(map[string]any) any {
+			patch := `[{"op":"add","path":"/data","value":{"a":"` + strings.Repeat("x", 2_000_000) + `"}}]`
+			called <- true
+			return map[string]any{"allowed": true, "patchType": "JSONPatch", "patch": []byte(patch)}
+		}
+		h.answers["/last"] = func(map[string]any) any {
+			if when != "before the patch" {
+				hold()
+			}
+			last <- true
+			return map[string]any{"allowed": true}
+		}
+		h.configure(srv, "Mutating", "/adds", aboutConfigMaps, `,"timeoutSeconds":20`)
+		h.configure(srv, "Mutating", "/last", aboutConfigMaps, `,"timeoutSeconds":20`)
+		if when == "before the patch" {
+			hold()
+		}
+		go post("/api/v1/namespaces/a/configmaps", "", `{"metadata":{"name":"a"}}`)
+		<-called
+		if when != "before the patch" {
+			<-last
+		}
+		select {
+		case <-last:
+			t.Errorf("%s: it is decoded while another request has the turn", when)
+		case code := <-done:
+			t.Errorf("%s: HTTP %d while another request has the turn", when, code)
+			done <- code
+		case <-time.After(500 * time.Millisecond):
+		}
+		close(goOn)
+		for range 2 {
+			if code := <-done; code != http.StatusCreated {
+				t.Errorf("%s: HTTP %d", when, code)
+			}
+		}
+	}
 }

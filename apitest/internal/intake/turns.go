@@ -74,8 +74,8 @@ func (t *Turn) Weigh(typ string, body []byte) {
 		if t.body = max(t.body, int64(len(j))); errors.Is(err, protojson.ErrLimit) || t.body > Light {
 			t.body = wire.BodyLimit
 		}
-	case wire.TypeJSONPatch: // a copy copies what was copied
-		if bytes.Contains(body, []byte("copy")) || bytes.Contains(body, []byte(`\u`)) {
+	case wire.TypeJSONPatch:
+		if copies(body) {
 			t.body = wire.BodyLimit
 		}
 	case wire.TypeYAML, wire.TypeApply:
@@ -87,13 +87,29 @@ func (t *Turn) Weigh(typ string, body []byte) {
 	t.weight = t.body * times
 }
 
+// copies reports whether a JSON patch may have a copy, which copies what was copied.
+func copies(patch []byte) bool {
+	return bytes.Contains(patch, []byte("copy")) || bytes.Contains(patch, []byte(`\u`))
+}
+
+// Swell notes that the body may stand for more than most light ones do.
+func (t *Turn) Swell() { t.weight = max(t.weight, Light) }
+
+// TakePatch is Take for the JSON patch of an object with that many bytes.
+func (t *Turn) TakePatch(of *Turns, ctx context.Context, stored int, patch []byte) *kube.Status {
+	if stored += len(patch); copies(patch) {
+		stored = wire.BodyLimit
+	}
+	return t.Take(of, ctx, stored)
+}
+
 // Take waits for the turn of a request that decodes its body and that many bytes of stored
 // objects. Whoever has a turn that is too small waits for no larger one. The Status of one
 // that waited too long has a Retry-After.
 func (t *Turn) Take(of *Turns, ctx context.Context, stored int) *kube.Status {
 	n := t.body + int64(stored)
 	switch {
-	case n <= Tiny || n <= Light && t.n > 0 && t.of == of:
+	case max(n, t.weight) <= Tiny || n <= Light && t.n > 0 && t.of == of:
 		return nil
 	case n <= Light:
 		of, n = of.light, t.weight+int64(stored)

@@ -66,3 +66,26 @@ func Copy(v any) any {
 	}
 	return v
 }
+
+// Count returns how many values a JSON value has with those in it, and the bytes of its names
+// and texts.
+func Count(v any) (values, text int) {
+	values = 1
+	add := func(name string, e any) {
+		n, t := Count(e)
+		values, text = values+n, text+t+len(name)
+	}
+	switch v := v.(type) {
+	case string:
+		text = len(v)
+	case map[string]any:
+		for name, e := range v {
+			add(name, e)
+		}
+	case []any:
+		for _, e := range v {
+			add("", e)
+		}
+	}
+	return values, text
+}

@@ -1,9 +1,14 @@
 package schema
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/listwatch/listwatch/apitest/internal/merge"
+)
 
 // Limits of what defaults add to an object: values, and bytes of names and texts.
-const mostValues, mostText = 300_000, 3 << 20
+const mostValues, mostText = 50_000, 3 << 20
 
 // Default sets missing fields of o to the defaults of t. For a custom resource it first
 // removes nulls that are not allowed, as kube-apiserver does. For a built-in type it
@@ -17,8 +22,7 @@ func (t *Type) Default(o map[string]any) bool {
 	return t.DefaultApplied(o)
 }
 
-// DefaultApplied is Default for the result of a server-side apply, in which nulls are
-// kept, to be refused.
+// DefaultApplied is Default for the result of a server-side apply: it keeps nulls, to be refused.
 func (t *Type) DefaultApplied(o map[string]any) bool {
 	if t.builtIn {
 		defaultTyped(t.root, o)
@@ -29,14 +33,34 @@ func (t *Type) DefaultApplied(o map[string]any) bool {
 	return left.any()
 }
 
+// Swells reports whether defaults may add much to an object of that many bytes.
+func (t *Type) Swells(size int) bool { return t.once+t.each*(size/3) > 1000 }
+
+// defaults counts the values of defaults, and those of each element; a long text counts as many.
+func (n *node) defaults() (once, each int) {
+	if n == nil {
+		return 0, 0
+	}
+	if n.def != nil {
+		values, text := merge.Count(n.def)
+		once = values + text/64
+	}
+	for _, p := range n.props {
+		o, e := p.defaults()
+		once, each = once+o, each+e
+	}
+	for _, p := range [...]*node{n.items, n.extra} {
+		o, e := p.defaults()
+		each += o + e
+	}
+	return once, each
+}
+
 func (n *node) child(name string) *node {
 	if n == nil {
 		return nil
 	}
-	if p := n.props[name]; p != nil {
-		return p
-	}
-	return n.extra
+	return cmp.Or(n.props[name], n.extra)
 }
 
 func dropNulls(n *node, v any) {
@@ -67,19 +91,8 @@ func (r *room) any() bool { return r.values >= 0 && r.text >= 0 }
 
 // has counts a default, and reports whether there is room for it.
 func (r *room) has(name string, v any) bool {
-	r.values, r.text = r.values-1, r.text-len(name)
-	switch v := v.(type) {
-	case string:
-		r.text -= len(v)
-	case map[string]any:
-		for name, e := range v {
-			r.has(name, e)
-		}
-	case []any:
-		for _, e := range v {
-			r.has("", e)
-		}
-	}
+	values, text := merge.Count(v)
+	r.values, r.text = r.values-values, r.text-text-len(name)
 	return r.any()
 }
 
@@ -92,20 +105,16 @@ func (r *room) fill(n *node, v any) {
 	case map[string]any:
 		for _, name := range n.names {
 			c := n.props[name]
-			if c.def == nil {
-				continue
-			}
-			if e, ok := v[name]; (!ok || e == nil && !c.nullable) && r.has(name, c.def) {
+			if e, ok := v[name]; c.def != nil && (!ok || e == nil && !c.nullable) && r.has(name, c.def) {
 				v[name] = Copy(c.def)
 			}
 		}
 		for name, e := range v {
 			c := n.child(name)
 			if e == nil && c != nil && !c.nullable && c.def != nil && r.has(name, c.def) {
-				e = Copy(c.def)
-				v[name] = e
+				v[name] = Copy(c.def)
 			}
-			r.fill(c, e)
+			r.fill(c, v[name])
 		}
 	case []any:
 		for i, e := range v {

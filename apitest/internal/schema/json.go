@@ -6,11 +6,8 @@ import (
 	"github.com/listwatch/listwatch/apitest/internal/merge"
 )
 
-// depthLimit limits the nesting of objects and lists.
-const depthLimit = 500
-
-// strictLimit limits the reported unknown and duplicate fields.
-const strictLimit = 100
+// Limits of the nesting of objects and lists, and of the reported unknown and duplicate fields.
+const depthLimit, strictLimit = 500, 100
 
 // Decode returns the JSON in b as map[string]any, []any, string, bool, nil, int64 or
 // float64. Of members with the same name the last one counts. It refuses nesting deeper

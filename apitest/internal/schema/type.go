@@ -10,9 +10,10 @@ type Type struct {
 	builtIn bool
 
 	// Of custom resources only.
-	meta     *node // ObjectMeta
-	resource kube.Resource
-	source   any // openAPIV3Schema
+	meta       *node // ObjectMeta
+	resource   kube.Resource
+	source     any // openAPIV3Schema
+	once, each int // values of defaults, and those of each element
 
 	described func() *description // made at the first call
 }

@@ -177,8 +177,10 @@ type Caller struct {
 	// InVersion returns an object, nil for none, in another version.
 	InVersion func(b []byte, to kube.Resource) []byte
 
-	// Waits is called before each webhook that is called: the write waits for it.
-	Waits func()
+	// Waits is called before each webhook that is called: the write waits for it. GoesOn is
+	// called before the patch of a webhook is decoded.
+	Waits  func()
+	GoesOn func(patch []byte) *kube.Status
 }
 
 // Call calls the webhooks for a, in their order, and lets those that mutate change it:
@@ -239,6 +241,9 @@ func (c *Caller) call(ctx context.Context, h *Webhook, a *Write, mutates bool) *
 	}
 	if len(answer.Patch) == 0 {
 		return nil
+	}
+	if st := c.GoesOn(answer.Patch); st != nil {
+		return st
 	}
 	return c.patch(h, a, answer.Patch)
 }
