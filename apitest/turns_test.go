@@ -21,11 +21,17 @@ import (
 type stuck struct {
 	http.ResponseWriter
 	goOn <-chan struct{}
+	made chan<- bool // may be nil
 	once sync.Once
 }
 
 func (w *stuck) Write(b []byte) (int, error) {
-	w.once.Do(func() { <-w.goOn })
+	w.once.Do(func() {
+		if w.made != nil {
+			w.made <- true
+		}
+		<-w.goOn
+	})
 	return w.ResponseWriter.Write(b)
 }
 
@@ -253,9 +259,9 @@ func TestObjectsThatDefaultsMakeLargeTakeTurns(t *testing.T) {
 func TestWhatAWebhookAddsTakesATurn(t *testing.T) {
 	for _, when := range []string{"before the patch", "before the last webhook returns"} {
 		srv, h := apitest.NewWith(t, apitest.Options{NoValidation: true}), newHookServer(t)
-		goOn, done, called, last := make(chan struct{}), make(chan int, 2), make(chan bool, 1), make(chan bool, 1)
+		goOn, done, called, last, made := make(chan struct{}), make(chan int, 2), make(chan bool, 1), make(chan bool, 1), make(chan bool, 1)
 		srv.On(apitest.Match{UserAgent: "stuck"}, func(w http.ResponseWriter, r *http.Request) {
-			apitest.Continue(&stuck{ResponseWriter: w, goOn: goOn}, r)
+			apitest.Continue(&stuck{ResponseWriter: w, goOn: goOn, made: made}, r)
 		})
 		post := func(path, agent, body string) {
 			resp, err := send(t.Context(), srv, http.MethodPost, path, body, "User-Agent", agent, "Content-Type", "application/json")
@@ -270,9 +276,7 @@ func TestWhatAWebhookAddsTakesATurn(t *testing.T) {
 		}
 		hold := func() { // most of the turns
 			go post("/api/v1/namespaces/a/secrets", "stuck", `{"metadata":{"name":"a"},"data":{"a":"`+strings.Repeat("x", 2_500_000)+`"}}`)
-			for srv.Get(kube.Secrets, kube.Key{Namespace: "a", Name: "a"}) == nil {
-				time.Sleep(time.Millisecond)
-			}
+			<-made
 		}
 		h.answers["/adds"] = func(map[string]any) any {
 			patch := `[{"op":"add","path":"/data","value":{"a":"` + strings.Repeat("x", 2_000_000) + `"}}]`

@@ -41,7 +41,7 @@ func (s *session) reload(ctx context.Context, cause string) error {
 	s.next.Phase, s.next.Cause = Loading, cause
 	if cause == CauseRestored {
 		s.next.Epoch++
-		s.unrecorded = true
+		s.unrecorded, s.used = true, false
 	}
 	err := s.flush(ctx)
 	if err == nil {
@@ -50,12 +50,13 @@ func (s *session) reload(ctx context.Context, cause string) error {
 	return err
 }
 
-// restored is reload for a restore of the server, which may be known already.
+// restored is reload for a restore of the server, which may be known already. Each list that
+// follows one has an epoch of its own: the server may have been restored again since another
+// list, and then the ids and revisions of what that has recorded are given once more.
 func (s *session) restored(ctx context.Context) error {
-	if s.next.Cause != CauseRestored {
+	if s.next.Cause != CauseRestored || s.used {
 		return s.reload(ctx, CauseRestored)
 	}
-	s.unrecorded = false
 	return s.flush(ctx)
 }
 
@@ -63,7 +64,7 @@ func (s *session) restored(ctx context.Context) error {
 func (s *session) begin(ctx context.Context, cause error) error {
 	var err error
 	switch {
-	case errors.Is(cause, watch.ErrAhead), errors.Is(cause, kube.ErrTooLargeRevision):
+	case s.next.Cause == CauseRestored, errors.Is(cause, watch.ErrAhead), errors.Is(cause, kube.ErrTooLargeRevision):
 		err = s.restored(ctx)
 	case s.next.Phase == Live:
 		err = s.reload(ctx, CauseExpired)
@@ -80,13 +81,35 @@ func (s *session) begin(ctx context.Context, cause error) error {
 	if s.next.Cause == CauseNotServed && len(held) == 0 {
 		s.next.Epoch++ // with the first records: the ids of objects that are back were used by Drop
 	}
-	s.load, s.inconsistent = &load{held: held}, false
+	s.load, s.inconsistent = &load{held: held, known: s.newest(held)}, false
+	return nil
+}
+
+// seen returns the newest revision that the server has reached, as far as is known: that of the
+// position or, after a list that was not completed, of a row. After a restore it is empty, as
+// they are of the state before.
+func (s *session) seen(ctx context.Context) (kube.Revision, error) {
+	if s.pos.Cause == CauseRestored {
+		return "", nil
+	}
+	if s.pos.Phase == Live {
+		return s.pos.Revision, nil
+	}
+	held, err := s.held(ctx)
+	if rev := s.newest(held); s.pos.Revision == "" || rev.Newer(s.pos.Revision) {
+		return rev, err
+	}
+	return s.pos.Revision, err
+}
+
+// newest returns the newest revision of rows that the server has reached, as far as is known.
+func (s *session) newest(held map[kube.Key]heldObject) (rev kube.Revision) {
 	for _, h := range held {
-		if s.reached(h) && (s.load.known == "" || h.revision.Newer(s.load.known)) {
-			s.load.known = h.revision
+		if s.reached(h) && (rev == "" || h.revision.Newer(rev)) {
+			rev = h.revision
 		}
 	}
-	return nil
+	return rev
 }
 
 // reached reports whether the server has reached the revision of a row, unless it was restored

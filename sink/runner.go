@@ -270,7 +270,7 @@ func (r *Runner) open(ctx context.Context) (*session, error) {
 	if pos.Scope = r.o.Scope; pos.Control == Paused {
 		return nil, errPaused
 	}
-	return &session{Runner: r, known: known, pos: pos, next: pos, first: pos.Sequence}, nil
+	return &session{Runner: r, known: known, pos: pos, next: pos, first: pos.Sequence, used: true}, nil
 }
 
 // possess opens the scope and follows the collection until a failure. It reports whether

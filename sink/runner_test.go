@@ -88,6 +88,13 @@ func (p *play) pass(d time.Duration) {
 	synctest.Wait()
 }
 
+// recorded reports whether records of an epoch were committed.
+func (p *play) recorded(epoch int64) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.commits, func(c sink.Committed) bool { return c.Position.Epoch == epoch && c.Records > 0 })
+}
+
 // count returns the number of commits and records so far.
 func (p *play) count() (commits, records int) {
 	p.mu.Lock()
@@ -478,6 +485,115 @@ func (d *downSink) Commit(ctx context.Context, records []sink.Record, p sink.Pos
 		return errors.New("down")
 	}
 	return d.Sink.Commit(ctx, records, p)
+}
+
+// TestTwoRestores: the server is restored again while the list after a restore is in progress,
+// and passes what that list has recorded. Revisions and UIDs are given twice then.
+func TestTwoRestores(t *testing.T) {
+	for _, c := range []struct{ what, after string }{
+		{"a deleted object is back", "stop"}, {"a deleted object is back", "break"},
+		{"another state has the revision", "stop"}, {"another state has the revision", "break"},
+	} {
+		t.Run(c.what+", "+c.after, func(t *testing.T) {
+			perform(t, func(t *testing.T, p *play) {
+				start := func() { p.start(func(o *sink.Options) { o.BatchRecords = 1 }) }
+				for i := range 10 {
+					p.Put(fmt.Sprint("n-", i), "web", "1")
+				}
+				start()
+				p.change("2")
+				p.pass(time.Minute)
+				part := p.Server.On(apitest.Match{Verb: "list"}, func(w http.ResponseWriter, r *http.Request) {
+					if r.URL.Query().Get("limit") == "1" { // the request for the server's revision
+						apitest.Continue(w, r)
+						return
+					}
+					faults.Truncate(900)(w, r)
+				})
+				p.Restore(4)
+				if c.what == "a deleted object is back" {
+					p.Delete("n-0")
+				}
+				p.Put("n-0", "web", "3")
+				for !p.recorded(2) {
+					p.pass(time.Second)
+				}
+				if c.after == "stop" {
+					p.stop()
+					<-p.ended
+				}
+				p.Restore(3)
+				if c.what == "a deleted object is back" {
+					p.Put("n-1", "web", "4")
+					p.Put("n-1", "web", "5")
+					p.Put("n-1", "web", "6")
+				} else {
+					p.Put("n-0", "web", "4")
+					p.Put("n-1", "web", "4")
+				}
+				part.Remove()
+				if c.after == "stop" {
+					start()
+				}
+				p.pass(time.Hour)
+				for r, err := range p.db.Rows(t.Context(), "c", sinktest.Resource) {
+					if err != nil || c.what == "another state has the revision" && r.Name == "n-0" && !strings.Contains(string(r.Object), `"value":"4"`) {
+						t.Errorf("the row is %s, error %v", r.Object, err)
+					}
+				}
+				p.Delete("n-0")
+				p.pass(time.Minute)
+				p.equal()
+				p.gaps(sink.CauseRestored)
+			})
+		})
+	}
+}
+
+// TestRestoreDuringAListThatWasCut: at the next start the server is behind what the list has
+// recorded, although it has passed the position, and then passes that too.
+func TestRestoreDuringAListThatWasCut(t *testing.T) {
+	perform(t, func(t *testing.T, p *play) {
+		start := func() { p.start(func(o *sink.Options) { o.BatchRecords = 1 }) }
+		lists := func(h http.HandlerFunc) *apitest.Fault {
+			return p.Server.On(apitest.Match{Verb: "list"}, func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Query().Get("limit") == "1" { // the request for the server's revision
+					apitest.Continue(w, r)
+					return
+				}
+				h(w, r)
+			})
+		}
+		for i := range 10 {
+			p.Put(fmt.Sprint("n-", i), "web", "1")
+		}
+		p.Put("n-0", "web", "2")
+		cut := lists(faults.Truncate(900))
+		start()
+		for !p.recorded(1) {
+			p.pass(time.Second)
+		}
+		p.stop()
+		<-p.ended
+		cut.Remove()
+		p.Restore(1)
+		hang := lists(faults.Hang())
+		start()
+		p.pass(time.Minute)
+		p.Put("n-0", "web", "3") // gets the revision of the other
+		p.stop()
+		<-p.ended
+		hang.Remove()
+		start()
+		p.pass(time.Minute)
+		for r, err := range p.db.Rows(t.Context(), "c", sinktest.Resource) {
+			if err != nil || r.Name == "n-0" && !strings.Contains(string(r.Object), `"value":"3"`) {
+				t.Errorf("the row is %s, error %v", r.Object, err)
+			}
+		}
+		p.equal()
+		p.gaps(sink.CauseRestored)
+	})
 }
 
 // TestRunnerNoticesARestoreThatExpiredTheHistory: etcd was restored with --bump-revision and

@@ -31,6 +31,7 @@ type session struct {
 	load    *load               // nil in phase LIVE, and before RESTART
 	members map[kube.Key]string // with Options.Where only: the UIDs of the objects in the table
 
+	used         bool // the epoch may have records
 	unpaged      bool // the next list comes in one page
 	inconsistent bool // the pages of the current list are not of one snapshot
 }
@@ -70,10 +71,14 @@ func (s *session) recall(ctx context.Context) error {
 // follow watches from the position and commits the events until a failure, or ctx ends. Then
 // it commits the pending records, unless the sink has failed.
 func (s *session) follow(ctx context.Context) error {
+	seen, err := s.seen(ctx)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	events := make(chan event) // without a buffer: while the session commits, the watch is not read
 	done := make(chan error, 1)
-	w := s.watcher(ctx, events)
+	w := s.watcher(ctx, seen, events)
 	go func() { done <- s.read(ctx, w, events) }()
 	defer func() {
 		cancel()
@@ -105,13 +110,10 @@ func (s *session) follow(ctx context.Context) error {
 
 // watcher returns the source of follow: a watch from the position if the table is complete,
 // otherwise a list and then a watch. Each page of the list is reported as an event too.
-func (s *session) watcher(ctx context.Context, events chan<- event) *watch.Watcher[codec.Raw] {
+func (s *session) watcher(ctx context.Context, seen kube.Revision, events chan<- event) *watch.Watcher[codec.Raw] {
 	// A list in pages shows one snapshot; a stream of initial objects may begin with an
 	// older state than the table has.
-	o := watch.Options{Shard: s.shard, Initial: watch.Paged}
-	if s.pos.Cause != CauseRestored { // otherwise the position is of the state before
-		o.Seen = s.pos.Revision
-	}
+	o := watch.Options{Shard: s.shard, Initial: watch.Paged, Seen: seen}
 	if s.pos.Phase == Live {
 		o.Revision = s.pos.Revision
 	}
@@ -335,7 +337,7 @@ func (s *session) add(ctx context.Context, rec Record) error {
 		s.oldest = time.Now() // rec.Time has no monotonic reading
 		s.note(func(st *Status) { st.Pending = s.oldest })
 	}
-	s.pending = append(s.pending, rec)
+	s.pending, s.used = append(s.pending, rec), true
 	if s.bytes += rec.Size(); len(s.pending) >= s.o.BatchRecords || s.bytes >= s.o.BatchBytes {
 		return s.flush(ctx)
 	}
