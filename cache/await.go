@@ -26,24 +26,23 @@ var ErrVanished = errors.New("the object was deleted before the cache showed it,
 // object, the object was deleted: then Await waits until it is gone, or one with the same name
 // and another UID has replaced it.
 //
-// Await also returns nil, unless the error is [ErrVanished], for one of these reasons:
+// Await also returns nil, or [ErrVanished] (see below), for one of these reasons:
 //
 //   - The watch of its namespace has reached the written revision: if the store does not have
 //     the object, it was deleted, or the selectors do not match it any more.
-//   - Two lists began and ended since the call: the second was requested after the write.
+//   - Two lists began since the call, and the last list ended: it was requested after the write.
 //   - The store does not have the object, and the informer does not watch its namespace.
-//   - The store does not have the object, and the selectors or the Shard exclude written. Its name
-//     and namespace are always compared, labels if it has a method GetLabels, other fields if its
-//     JSON has them. (To wait for an earlier write, await that one.)
+//   - The store does not have the object, and the selectors or the Shard exclude written. The name
+//     and namespace of written are always compared, its labels if it has a method GetLabels, and
+//     other fields if its JSON has them. (To wait for an earlier write, pass what it returned.)
 //
 // For the first two reasons, Await returns [ErrVanished] instead of nil if the store never had the
 // object since the call, and the informer listed again meanwhile. Then the object was deleted, or a
 // selector excludes it by a field or labels that written lacks. No handler was called with it since
 // the call.
 //
-// Await may wait until ctx is done in two cases: the server was restored to a state from before the
-// write; or revisions are not numbers, so that only the written revision itself counts, and another
-// write follows at once.
+// Await may wait until ctx is done if the server was restored to a state before the write, or if
+// another write follows at once and revisions are not numbers: only the written revision counts.
 //
 // If ctx ends first, or the informer has ended, the error says why, as for WaitSynced.
 // Handlers must not call Await of their own informer.

@@ -199,7 +199,8 @@ func (q *DeltaFIFO[T]) Age() time.Duration {
 //
 // A change is acknowledged when the loop asks for the next object. With a [Snapshot], the next
 // process delivers again the deletions that were not acknowledged when this process or the loop
-// ended, and those within twice Snapshot.Every after the end of the loop.
+// ended, and those that occur up to twice Snapshot.Every after the end of the loop. For loops that
+// have ended only the last 4096 deletions are kept; OnError gets the number of the others.
 func (i *Informer[T]) Changes(ctx context.Context, o FIFOOptions) iter.Seq[Delta[T]] {
 	return func(yield func(Delta[T]) bool) {
 		q := NewDeltaFIFO[T](o)

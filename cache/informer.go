@@ -41,7 +41,7 @@ type Options[T kube.Object] struct {
 	// or resourceVersion, and must be idempotent: objects of a snapshot are transformed again when
 	// they are loaded. An object for which it fails or returns nil, or whose name it changes, is
 	// left out like one that cannot be decoded. It is called by one goroutine at a time. Strings
-	// that it keeps may hold what it drops in memory, unless it uses strings.Clone.
+	// that it keeps may hold the memory of what it drops, unless it copies them with strings.Clone.
 	Transform func(T) (T, error)
 
 	// Snapshot, if it has a path, keeps the store on disk for the next start. The informer

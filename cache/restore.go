@@ -23,10 +23,11 @@ import (
 // No object disappears unnoticed: each object that was delivered is delivered again by the next
 // process, as existing or as deleted. For that, a snapshot holds only events that all handlers have
 // handled, and a journal beside it notes the objects that were delivered for the first time since.
-// There are three exceptions: an object that could not be written to the journal, which is reported
-// to Options.OnError; a crash of the machine, which may lose the journal; and an object for whose
-// saved state Transform fails, perhaps after an upgrade: the object is left out, and its deletion
-// is not delivered, until Transform succeeds for a state from the server.
+// There are four exceptions: an object that could not be written to the journal, and a deletion
+// beyond the limit of Changes, both reported to Options.OnError; a crash of the machine, which may
+// lose the journal; and an object for whose saved state Transform fails, perhaps after an upgrade:
+// it is left out, and its deletion is not delivered, until Transform succeeds for a state from the
+// server.
 //
 // Deltas may be delivered twice: those since the last snapshot, after a crash of the process or a
 // stop during a list; and deletions that a loop over Changes had not acknowledged, each as the
@@ -36,7 +37,7 @@ import (
 // Options.OnError, and the informer starts without it. Run fails at once if no snapshot can
 // be saved: Cluster is empty, JSON does not preserve T, or Secrets are not permitted. In spite
 // of a snapshot Run lists if the latest state of an object could not be decoded or
-// transformed, and if the server was restored to an earlier state since.
+// transformed, or if the server was restored to an earlier state since.
 type Snapshot struct {
 	// Path of the file; empty = no snapshot. It belongs to one informer of one process:
 	// Run of another one fails and names the owner. Path+".lock" is locked during Run,

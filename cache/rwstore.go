@@ -40,9 +40,8 @@ func NewStore[T kube.Object]() *RWStore[T] { return &RWStore[T]{newStore[T](1)} 
 // changed, even with the same revision. Every ADDED or MODIFIED without a revision is a change.
 func (s *RWStore[T]) Apply(ev watch.Event[T]) []Delta[T] { return s.apply(0, ev) }
 
-// Quarantine applies an event whose object could not be decoded. Of an object that exists the
-// store keeps the last decoded state, if there is one. The deletion of an object is delivered
-// with that state.
+// Quarantine applies an event whose object could not be decoded. The store keeps the last decoded
+// state of an existing object, if any. The deletion of an object is delivered with that state.
 func (s *RWStore[T]) Quarantine(ev watch.Event[T]) []Delta[T] { return s.quarantine(0, ev) }
 
 // Load fills an unused store from what Save wrote, and returns where to resume the

@@ -21,8 +21,8 @@ type Status struct {
 	// Bytes is the memory of the objects, as counted for the budget; 0 without a budget.
 	Bytes int64
 
-	// Lag is the time since the event that is being handled was read from the server: later
-	// events wait behind it. 0 = no event is being handled.
+	// Lag is how long ago the event that is being handled was read from the server. Later
+	// events wait for that event. 0 = no event is being handled.
 	Lag time.Duration
 
 	// Busy is the function name of the handler that is running, and BusySince is when

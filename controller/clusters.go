@@ -83,8 +83,9 @@ func NewClusters[V any](open func(*Cluster) (V, error)) *Clusters[V] {
 	return &Clusters[V]{open: open, members: make(map[string]*engaged[V]), leaving: make(map[string]*engaged[V]), wake: make(chan struct{}, 1)}
 }
 
-// ForClusters is [For] in each cluster: pick gets what open returned for a cluster, and returns the
-// input. Like OwnsClusters and MapClusters it must be called before clusters are engaged.
+// ForClusters is [For] in each cluster: pick gets the V of a cluster, which the function open of
+// [NewClusters] returned, and returns the input. Like OwnsClusters and MapClusters it must be
+// called before clusters are engaged.
 func ForClusters[V any, T kube.Object](c *Controller[ClusterKey], s *Clusters[V], pick func(V) Input[T], only ...func(cache.Delta[T]) bool) {
 	wireClusters(c, s, pick, only, func(cluster string) func(cache.Delta[T], func(ClusterKey)) { return within(cluster, each[T]) })
 }
@@ -130,8 +131,8 @@ func wireClusters[V any, K comparable, T kube.Object](c *Controller[K], s *Clust
 var ErrEngaged = errors.New("a cluster of this name is engaged")
 
 // Engage adds a cluster. Its caches are filled when Run runs. They use c until Remove has returned
-// nil, and a run of the Func may use it even later. After both, the caller closes the idle
-// connections of c. After Run has ended Engage fails.
+// nil, and a run of the Func may use c even longer. When Remove has returned nil and no such run is
+// left, the caller closes the idle connections of c. After Run has ended Engage fails.
 func (s *Clusters[V]) Engage(name string, c *client.Client) error {
 	e := &engaged[V]{Cluster: Cluster{Name: name, Client: c, Group: &cache.Group{}}, removed: make(chan struct{}), done: make(chan struct{})}
 	s.mu.Lock()

@@ -16,8 +16,8 @@ import (
 // Ensure lets f set the desired state of the object k, and writes the object if f changes
 // it. Unlike [client.Collection.CreateOrUpdate] it first calls f with a copy of the
 // object in the cache: if f changes nothing, as in most runs, Ensure sends no request and
-// returns the copy. If the cache has no such object, f gets one without UID, which one
-// request creates. If f changes the copy, or the object to create exists, f runs again on
+// returns the copy. If the cache has no such object, f gets one without UID, and Ensure
+// creates it by one request. If f changes the copy, or the object to create exists, f runs again on
 // the server's state, as in CreateOrUpdate.
 //
 // Use it with a collection of [Awaited], and an informer that is an input of the

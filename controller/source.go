@@ -22,9 +22,9 @@ import (
 // An input that is added after the controller has ended is not used.
 type Source struct{ remove func() }
 
-// Remove removes the input: it adds no more keys, except after a predicate or function of Map that
-// is running now. Keys that it has added stay in the queue. The cache is not stopped. Remove may be
-// called at any time, and more than once.
+// Remove removes the input: it adds no more keys, except those of a predicate or function of Map
+// that is running now. Keys that it has added stay in the queue. The cache is not stopped. Remove
+// may be called at any time, and more than once.
 func (s *Source) Remove() { s.remove() }
 
 // input is a cache that adds keys.
@@ -201,9 +201,9 @@ func (c *Controller[K]) wiredInputs() []*input {
 	return c.inputs
 }
 
-// Attach adds the handlers of the inputs, which Run does otherwise. A Manager without an Elector
-// calls it before it starts the informers, so that the controller gets the deletions that an
-// informer finds when it starts from a snapshot. Further calls do nothing.
+// Attach adds the handlers of the inputs now; without Attach, Run adds them. A Manager without an
+// Elector calls it before it starts the informers, so that the controller gets the deletions that
+// an informer finds when it starts from a snapshot. Further calls do nothing.
 func (c *Controller[K]) Attach() {
 	for _, in := range c.wiredInputs() {
 		c.attach(in)

@@ -171,10 +171,10 @@ func (c *Cursor) First() bool { return c.token == "" }
 // first page.
 func (c *Cursor) Revision() kube.Revision { return c.revision }
 
-// Expired takes the error of a request. If it means that the list's snapshot has expired, the
-// cursor continues at its position with the token of the response (resumed), or without one begins
-// again, in one page (restarted). It does not resume twice without a page in between, nor restart
-// a list that already is in one page. See KEP-365.
+// Expired takes the error of a request. If the error means that the list's snapshot has expired,
+// the cursor continues at its position with the token of the response (resumed), or, if the
+// response has no new token, begins again, in one page (restarted). It does not resume twice
+// without a page in between, nor restart a list that already is in one page. See KEP-365.
 func (c *Cursor) Expired(err error) (resumed, restarted bool) {
 	if !errors.Is(err, kube.ErrGone) || c.First() {
 		return false, false

@@ -155,8 +155,9 @@ func (l *Lister[T]) Revision() kube.Revision { return l.cur.Revision() }
 // can be decoded from it; c.Decoder reads both. Objects that are not in o.Shard are yielded too,
 // if the server sends them.
 //
-// An object that is too large, or that decode refuses, is yielded as a *codec.ItemError
-// with the value that decode returned, and the page continues. Any other error is the last
+// An object that is too large, or that decode refuses, is yielded as a *codec.ItemError, and the
+// page continues. The value beside that error is what decode returned; it is zero if the object is
+// too large, because decode is not called then. Any other error is the last
 // element. When the sequence has ended without an error, *meta is the metadata of the page,
 // for cur.Page.
 func Page[T kube.Object, V any](ctx context.Context, c client.Collection[T], cur *Cursor, o Options, decode func([]byte) (V, error), meta *codec.ListMeta) iter.Seq2[V, error] {

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Backoff sets how long AddRateLimited delays a key: by a delay of its own, which
-// doubles with every failure until Forget, and by a limit for all keys together. The
-// longer delay counts. The zero value is the recommended setting.
+// Backoff sets how long AddRateLimited delays a key: by a delay of its own, which doubles
+// with each rate-limited add of the key until Forget, and by a limit for all keys together.
+// The longer delay counts. The zero value is the recommended setting.
 type Backoff struct {
 	Base time.Duration // first delay of a key; default 5 ms
 	Max  time.Duration // longest delay of a key; default 1000 s

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ErrClosed is returned by Get when the queue is closed and empty.
+// ErrClosed is returned by Get when the queue is closed and no key is ready.
 var ErrClosed = errors.New("the queue is closed")
 
 // Options are the settings of a Queue; the zero value is the recommended setting.
@@ -16,9 +16,10 @@ type Options[K comparable, C any] struct {
 	// Backoff sets the delays of AddRateLimited.
 	Backoff Backoff
 
-	// Ageing is the wait that equals one level of priority: a key precedes one whose priority is n
-	// higher if it has waited n times Ageing longer. So a key of priority -100 waits only for keys
-	// of priority 0 that were added before it or within 100 times Ageing after it. Default 100 ms.
+	// Ageing is the wait that equals one level of priority: a key that has waited n times Ageing
+	// longer than another precedes it, even if the other has a priority that is n higher. So a key
+	// of priority -100 waits only for keys of priority 0 that were added before it or within 100
+	// times Ageing after it. Default 100 ms.
 	Ageing time.Duration
 
 	// Trace has functions to be called when a worker gets a key, and when it has finished it.
@@ -34,10 +35,10 @@ type Trace[K comparable, C any] struct {
 
 // Queue passes keys to workers. It holds a key once, however often it is added, and never passes it
 // to two workers: if it is added while a worker has it, it is passed again, once, after Done. Keys
-// of one priority are passed in the order in which they were added; a key that was added while a
-// worker had it goes to their end at Done, and a key whose priority rises, when it rises. If a key
-// is added twice, the earlier time and the higher priority count. C is the type of the cause of an
-// add, which the queue passes to the worker.
+// of one priority are passed in the order in which they become ready: at the add or the end of the
+// delay, or at Done if a worker has the key then. A ready key whose priority rises goes to the end
+// of its new priority. If a key is added twice, the earlier time and the higher priority count. C
+// is the type of the cause of an add, which the queue passes to the worker.
 //
 // A Queue has no goroutines. It is safe for concurrent use.
 type Queue[K comparable, C any] struct {
@@ -78,7 +79,7 @@ type Item[K comparable, C any] struct {
 	Priority int
 	Cause    C             // of the latest add
 	Merged   int           // number of further adds, which were merged into the first one
-	Waited   time.Duration // since the first add or the end of the delay, even if a worker had it
+	Waited   time.Duration // since the first add or the end of the delay, also while a worker had the key
 }
 
 // New returns an empty queue.
@@ -175,10 +176,11 @@ func (q *Queue[K, C]) handOut(e *entry[K, C], now int64) Item[K, C] {
 	return Item[K, C]{Key: e.key, Priority: e.priority, Cause: e.cause, Merged: e.merged, Waited: time.Duration(now - e.added)}
 }
 
-// Get waits for the next key; the caller must call Done with it. If ctx ends, Get fails
-// with the cause of ctx; if the queue is closed and empty, with ErrClosed. If ctx ends
-// while a key is being passed to Get, the key returns to the front of its priority; but if
-// the queue is closed too, Get returns the key, because there may be no other worker.
+// Get waits for the next key; the caller must call Done with it. If ctx ends, Get fails with the
+// cause of ctx; if the queue is closed and no key is ready, with ErrClosed, even if a worker has a
+// key that will be ready again at Done. If ctx ends while a key is being passed to Get, the key
+// returns to the front of its priority; but if the queue is closed too, Get returns the key,
+// because there may be no other worker.
 func (q *Queue[K, C]) Get(ctx context.Context) (Item[K, C], error) {
 	if ctx.Err() != nil {
 		return Item[K, C]{}, context.Cause(ctx)

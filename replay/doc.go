@@ -14,10 +14,10 @@
 //	}
 //	err = w.Close()
 //
-// Secrets are not written: the Writer replaces them by as many other bytes, so that
-// sizes and boundaries are unchanged. The format is one JSON object per line, described
-// in FORMAT.md; a file that was truncated, by kill -9 or a full disk, plays up to that
-// point.
+// By default the Writer replaces the data of Secrets and the values of environment variables
+// by as many other bytes, so that sizes and boundaries are unchanged; see [Options]. The
+// format is one JSON object per line, described in FORMAT.md; a file that was truncated, by
+// kill -9 or a full disk, plays up to that point.
 //
 // Replays use package time only, so testing/synctest makes them virtual.
 package replay

@@ -12,7 +12,7 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// fold converts events to changes: a listing contains all existing objects, and thereby
+// fold converts events to changes: a list contains all existing objects, and thereby
 // shows which ones were deleted.
 type fold struct {
 	resource kube.Resource
@@ -80,7 +80,7 @@ func (f *fold) change(st step) []step {
 	return []step{st}
 }
 
-// synced ends a listing: its objects follow in the order of their revisions, and then the
+// synced ends a list: its objects follow in the order of their revisions, and then the
 // deletion of those that it did not contain.
 func (f *fold) synced(e *Entry) []step {
 	listing := f.listing
@@ -93,7 +93,7 @@ func (f *fold) synced(e *Entry) []step {
 	var steps, gone []step
 	for _, st := range listing {
 		seen[st.key] = true
-		st.at = e.At // a listing counts when it is complete
+		st.at = e.At // a list counts when it is complete
 		steps = append(steps, f.change(st)...)
 	}
 	for key, old := range f.known {
@@ -107,7 +107,7 @@ func (f *fold) synced(e *Entry) []step {
 }
 
 // ObjectsAt returns the objects that existed in the streams of a recording at a time
-// since Header.TimeBase, as JSON sorted by resource, namespace and name. A listing
+// since Header.TimeBase, as JSON sorted by resource, namespace and name. A list
 // counts when it is complete.
 func (r *Recording) ObjectsAt(at time.Duration) [][]byte {
 	type id struct {

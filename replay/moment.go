@@ -18,7 +18,7 @@ type Moment struct {
 	Last    time.Duration // of the last entry of the recording
 }
 
-// StreamState is what one recorded loop knew at a time. A listing counts when it is
+// StreamState is what one recorded loop knew at a time. A list counts when it is
 // complete; before the first one Synced is false, and nothing is known.
 type StreamState struct {
 	Target  Target
@@ -92,7 +92,7 @@ type moving struct {
 	StreamState
 	fold
 	objects map[kube.Key]step
-	held    int64 // bytes of objects, and of those of a listing that is not complete
+	held    int64 // bytes of objects, and of those of a list that is not complete
 }
 
 func (s *moving) take(e *Entry) error {

@@ -14,7 +14,7 @@ type step struct {
 	at       time.Duration
 	stream   int
 	rev      kube.Revision
-	unseen   bool // a deletion that a listing shows: rev is the last that it may have
+	unseen   bool // a deletion that only a list, or a new object, shows: rev is the last that it may have
 	resource kube.Resource
 	key      kube.Key
 	uid      string

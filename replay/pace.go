@@ -51,8 +51,9 @@ type Step struct {
 	waiting []chan struct{} // closed to release it
 }
 
-// Release releases n more entries. Chunks, responses, ends and events count; requests, streams and
-// notes without a receiver are not held back.
+// Release releases n more entries. These count: for a Script a response, each chunk of it and its
+// end; for a Source or All an event, or an error that the loop received; for a State a change.
+// Other entries are not held back: they come with the entry that they follow.
 func (s *Step) Release(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -35,8 +35,8 @@ const (
 // ErrVersion means that a recording has a newer version than this package supports.
 var ErrVersion = errors.New("the recording is of a newer format")
 
-// DamageError reports a line of a recording that cannot be read, and what to do. It
-// quotes nothing.
+// DamageError reports a line of a recording that cannot be read, and what to do. It does
+// not quote the line.
 type DamageError struct {
 	Line   int // from 1
 	Reason string

@@ -30,8 +30,8 @@ type ScriptOptions struct {
 // recording ended, an incomplete response stays open until the present client leaves. A request
 // without a recorded response gets 503 and a Status that says so.
 //
-// Times count from each request. A connection that was reset is reset again, as far as
-// the handler's server allows it.
+// Each response is timed from its own request. A connection that was reset is reset again, as far
+// as the handler's server allows it.
 type Script struct {
 	o ScriptOptions
 

@@ -13,7 +13,8 @@ import (
 	"github.com/listwatch/listwatch/watch"
 )
 
-// ErrEnd is the last element of a Source's events: the end of the recording.
+// ErrEnd is the last element of a Source's events: the end of the recording. If the
+// recording was truncated, the last element wraps ErrEnd: use errors.Is.
 var ErrEnd = errors.New("the recording ends here")
 
 // Streams returns the recorded loops over events, in order.
@@ -80,7 +81,7 @@ func (s *Source[T]) Target() Target { return s.target }
 // Events delivers the stream from its beginning: the events, and the errors that the
 // loop received between them, as a *watch.Interruption, a *codec.ItemError or a
 // *[RecordedError]. An object that does not fit T is a *codec.ItemError. The last
-// element is [ErrEnd] or the cause of ctx.
+// element is [ErrEnd], an error that wraps it, or the cause of ctx.
 func (s *Source[T]) Events(ctx context.Context) iter.Seq2[watch.Event[T], error] {
 	return func(yield func(watch.Event[T], error) bool) {
 		clock, decode := s.o.Pace.from(s.start), codec.DecoderOf[T]()

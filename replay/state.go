@@ -21,16 +21,18 @@ import (
 // A change has its recorded revision, so that revisions which a client kept are still valid. If
 // that is no 63-bit number (those of etcd are), or not higher than the server's, the change gets
 // the server's next one, and [State.Revision] maps the two. Changes of several streams that arrived
-// within 5 s are made in the order of their revisions; those that are not above an earlier one, as
-// after a restore, are made as they arrived. An object is stored as recorded, except for the
-// resourceVersion; an object of that name that a client made is deleted before, at another
-// revision. A change of redacted values alone is played too, and so is one with a revision that a
-// restored etcd assigned again.
+// within 5 s are made in the order of their revisions. If the revision of a change is not higher
+// than one before it in its stream, or than one of more than 5 s before, as after a restore, the
+// change is made as it arrived. An object is stored as recorded, except for the resourceVersion. If
+// a client of the server made an object of the same name, that object is deleted first, at a
+// revision of its own. A change of redacted values alone is played too, and so is a change with a
+// revision that a restored etcd assigned again.
 //
-// A deletion that only a listing, or a new object of that name, shows gets the highest revision
-// that no recorded change has, up to that of the listing, or below that of the new object. If none
-// is free, or changes of higher revisions arrived more than 5 s before, it gets the server's next
-// one, and the changes directly after it, up to the first gap in the revisions, get higher ones.
+// Some deletions are shown only by a list, or by a new object of the same name. Such a deletion
+// gets the highest revision that no recorded change has, up to that of the list, or below that of
+// the new object. If no such revision is free, or changes of higher revisions arrived more than 5 s
+// before, the deletion gets the server's next revision. Then the changes directly after it, up to
+// the first gap in the recorded revisions, get higher revisions than recorded.
 //
 // If the recording or a client deleted an object's definition, a change of the object makes the
 // server serve its resource again; where the definition was replaced by one of another kind or
@@ -168,9 +170,9 @@ func (s *State) apply(st step) error {
 	return nil
 }
 
-// Revision returns the server's revision of a change that was recorded with the revision recorded,
-// and whether that change was played. If several changes have it, as after a restore of etcd, the
-// last one that was played counts.
+// Revision maps the recorded revision of a change to the revision that the change has in the
+// server, and reports whether the change was played. If several changes have it, as after a restore
+// of etcd, the last one that was played counts.
 func (s *State) Revision(recorded kube.Revision) (kube.Revision, bool) {
 	rev, ok := s.names[string(recorded)]
 	return rev, ok

@@ -40,9 +40,10 @@ type Options struct {
 	// often credentials.
 	IncludeEnv bool
 
-	// Conceal, if set, overwrites in b, data of the server or of an entry, the credentials that the
-	// server repeats, by as many bytes. If last is false, it returns how many bytes at the end of b
-	// may begin another credential: [client.Client.ConcealIn]. It may be called concurrently.
+	// Conceal, if set, overwrites in b the credentials that the server repeats, by as many bytes.
+	// b is a part of a response, or a line of the recording. If last is false, more of the response
+	// follows, and Conceal returns how many bytes at the end of b may begin another credential. Use
+	// [client.Client.ConcealIn]. Calls may be concurrent.
 	Conceal func(b []byte, last bool) (open int)
 }
 
@@ -59,9 +60,10 @@ var (
 	errLargeLine = errors.New("an entry is larger than a recording can hold")
 )
 
-// Writer writes a recording. It is safe for concurrent use. Each entry is written to
-// the underlying writer in one piece, so that a program that is killed leaves a file
-// that plays.
+// Writer writes a recording. It is safe for concurrent use. Entries are written to the
+// underlying writer as they are recorded, each in one piece; with Options.Gzip, they are
+// flushed before the recorded program waits. So a program that is killed leaves a file that
+// plays: a line that was cut off is no error.
 //
 // If recording fails, the recorded traffic continues: Err and Close return the first
 // failure, or ErrLost.

@@ -1,7 +1,7 @@
-// Package sink writes a Kubernetes collection into another system: a table of the current
-// objects and a history of their changes. No change is recorded twice, and no deletion of a
-// recorded object is missed, also after restarts, failover and the loss of the server's
-// history (410).
+// Package sink writes a Kubernetes collection into another system: a table of the current objects
+// and a history of their changes. In one epoch no change is recorded twice (HTTP may send it twice,
+// with one id). No deletion of a recorded object is missed, also after restarts, failover and the
+// loss of the server's history (410), unless a restore of the server is not detected: see below.
 //
 //	db, err := sqlite.Open(ctx, "cluster.db", sqlite.Options{})
 //	...
@@ -13,21 +13,20 @@
 //	...
 //	err = r.Run(ctx)
 //
-// A [Sink] commits records together with the position that follows them. There is no other
-// state: a process that starts reads the position from the sink and continues there. After a
-// 410 the [Runner] lists the collection, compares the list with the table of the sink
-// ([Known]), and commits the differences, deletions included. Changes in between that no
-// list shows are lost; a record of type GAP names the range of revisions.
+// A [Sink] commits records together with the position that follows them. There is no other state: a
+// process that starts reads the position from the sink and continues there. After a 410 the
+// [Runner] lists the collection, compares the list with the table of the sink ([Known]), and
+// commits the differences, deletions included. Changes in between that no list shows are lost; a
+// record of type GAP names the range of revisions.
 //
 // Each Open increases the generation of the position in the sink, and a Commit with an older
-// generation fails with [ErrFenced]. So a former leader cannot write, even if it was frozen
-// and continues later.
+// generation fails with [ErrFenced]. So a former leader cannot write, even if it was frozen and
+// continues later.
 //
-// The Runner detects that the server was restored from a backup if the server's revision is
-// behind the position, or if objects are older than in the table. It cannot detect a restored
-// server that passes the position before the next check ([watch.Options.Idle]). Therefore
-// restore etcd with --bump-revision and --mark-compacted, as its manual recommends: that causes
-// a 410.
+// The Runner detects that the server was restored from a backup if the server's revision is behind
+// the position, or if objects are older than in the table. It cannot detect a restored server that
+// passes the position before the next check ([watch.Options.Idle]). Therefore restore etcd with
+// --bump-revision and --mark-compacted, as its manual recommends: that causes a 410.
 //
 // Package sinktest is a test suite for sinks. The sinks are in packages sqlite, postgres,
 // jetstream, kafka, file and cloudevents. The program is cmd/listwatch-sink.

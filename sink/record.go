@@ -39,8 +39,10 @@ const RecordVersion = 1
 // case, source "/clusters/" and Cluster, subject Resource, Namespace and Name, time
 // Time, data Object.
 type Record struct {
-	// ID depends only on the state of the object, and not on whether an event or a list
-	// showed it; see RecordID. No two records of one history have the same ID.
+	// ID depends on the epoch and the state of the object, and not on whether an event or a list
+	// showed that; see RecordID, and DeletionID for DELETED. The ID of a LEFT and, with selectors,
+	// of a DELETED also depends on the event or list. No two records of one history have the same
+	// ID.
 	ID   string `json:"id"`
 	Type Type   `json:"type"`
 
@@ -60,13 +62,14 @@ type Record struct {
 	Time  time.Time `json:"time"` // when the Runner received it, in UTC
 	Phase Phase     `json:"phase"`
 
-	// Synthetic is set if the record is not an event, but a difference that a list showed.
+	// Synthetic is set if the record is not from an event, but from a list, Drop or Reshard.
 	// Initial is set if it is from the first list of the collection.
 	Synthetic bool `json:"synthetic,omitempty"`
 	Initial   bool `json:"initial,omitempty"`
 
 	// Object is the state, after redaction and projection. In DELETED and LEFT it is the last
-	// state, and is missing if the record is Synthetic. Labels are its labels.
+	// state, and is missing if the record is Synthetic, if Options.Where does not select that
+	// state, or if the state could not be read or stored. Labels are its labels.
 	Object json.RawMessage   `json:"object,omitempty"`
 	Labels map[string]string `json:"labels,omitempty"`
 

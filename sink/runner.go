@@ -193,7 +193,7 @@ func (r *Runner) note(f func(*Status)) {
 // It ends earlier with ErrFenced if another process has opened the scope or Leading returns
 // false, with ErrRefused if the sink does not accept the scope, and with an error of the watch
 // that no retry can resolve, such as a selector that the server does not support. After any
-// other failure it opens the scope again, with pauses that grow up to 30 seconds. While the scope
+// other failure it opens the scope again, with delays that grow up to 30 seconds. While the scope
 // is paused it waits; see [Pause].
 func (r *Runner) Run(ctx context.Context) error { return r.repeat(ctx, r.possess) }
 

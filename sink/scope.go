@@ -137,8 +137,9 @@ type Position struct {
 	Sequence   int64
 
 	// Epoch is increased after the server was restored to an earlier state, by a Backfill, when
-	// the table is written again for another selection, and when a resource is served again after
-	// Drop. It is part of each record's ID.
+	// the table is written again for another selection, by a Reshard unless all shards are complete
+	// at one revision, when package cloudevents has to post all objects again, and when a resource
+	// is served again after Drop. It is part of each record's ID.
 	Epoch int64
 
 	Phase Phase
@@ -194,9 +195,9 @@ type Sink interface {
 	// Open fails with ErrRefused if the scope contradicts the stored position: another
 	// selection without Scope.Rescope, another number of shards, a Reshard that has not
 	// ended, a schema of a later version. With Rescope the sink stores the new selection,
-	// increments the epoch, and sets Phase to LOADING and Cause to CauseRescoped, unless the list
-	// after a restore has not ended; if the selection is equal, Rescope has no effect. Control
-	// becomes what Scope.Opened returns.
+	// increments the epoch, sets Phase to LOADING, and sets Cause to CauseRescoped unless Cause is
+	// CauseRestored; if the selection is equal, Rescope has no effect. Control becomes what
+	// Scope.Opened returns.
 	// After any other error Open may be called again.
 	Open(ctx context.Context, s Scope) (Position, Known, error)
 

@@ -36,12 +36,12 @@ type Verification struct {
 }
 
 // Verify lists the collection and compares the table with the list, object by object. If they
-// differ, it waits until the sink's position, which for an idle type only bookmarks move, has
-// reached the list, but not longer than wait, and compares them again. Within wait it also lists
-// again if the list is older than the position. If an object was trimmed or quarantined, and in
-// ModeHistory, it compares only UID and revision. It opens no scope, so Runners continue. It uses
-// the fields Client, Scope (with all shards), Where, Project, MaxObject, ShowSecrets and Sink, for
-// its MaxObject, of o.
+// differ, it waits, not longer than wait, until the sink's position has reached the list, and
+// compares them again. (The position of an idle type is moved only by bookmarks.) Within wait it
+// also lists again if the list is older than the position. If an object was trimmed or quarantined,
+// and in ModeHistory, it compares only UID and revision. It opens no scope, so Runners continue. Of
+// o it uses the fields Client, Scope (with all shards), Where, Project, MaxObject and ShowSecrets,
+// and the method MaxObject of Sink, if there is one.
 func Verify(ctx context.Context, o Options, from Reader, wait time.Duration) (Verification, error) {
 	o.Scope.Shard = 0
 	r, err := newRunner(o)

@@ -17,11 +17,11 @@
 // existing object between them as ADDED, or with an error if it cannot be decoded. A known
 // object that comes in neither form was deleted.
 //
-// Requests are limited to about one a second after a burst of thirty, whatever the server
-// responds. One opens 50 connections at most, if the server ends each without an answer. A
-// page of a list, except the last one, counts as a fraction of a request; the more objects
-// it contains, the smaller the fraction. A later loop over the same watcher shares the
-// limit of the first. Pauses after a request are reported: see [Watcher.Events].
+// Requests are limited to about one a second after a burst of thirty, whatever the server responds.
+// A single request opens at most 50 connections, even if the server ends each without an answer. A
+// page of a list, except the last one, counts as a fraction of a request; the more objects it
+// contains, the smaller the fraction. A later loop over the same watcher shares the limit of the
+// first. Pauses after a request are reported: see [Watcher.Events].
 //
 // The protocol is a function without I/O, in machine.go: it computes the next state from a state
 // and the outcome of one request. watcher.go sends the requests in the goroutine of the caller

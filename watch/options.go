@@ -50,16 +50,17 @@ type Options struct {
 	//
 	// If that revision is lower than the watcher's, the server was restored to an earlier
 	// state, and the collection is listed again. The revision is also checked when a server
-	// could not be reached, and when a watch did not end at the time that was asked for, which
-	// causes a check at most once in 30 seconds, and at most once in Idle where it happens
-	// repeatedly, behind a proxy for example. An error response ends the check, and the watch
+	// could not be reached, and when a watch did not end at the time that was asked for. Such ends
+	// cause a check at most once in 30 seconds; if they are repeated, as behind a proxy, checks
+	// become rarer, down to one in Idle. An error response ends the check, and the watch
 	// continues. Without a connection the check is repeated. A check without a response is tried
 	// five times, and then once after each watch, which is asked to last at most a minute.
 	//
-	// If the revision is higher and watches deliver nothing, a proxy may hold responses back
-	// until their end. The server is then asked to end watches within half of Idle, and later
-	// within an eighth, until something arrives on a watch before its end. If nothing arrives on
-	// those either, the collection is listed after Idle, and again after up to three times Idle.
+	// If the revision is higher and watches deliver nothing, a proxy may hold responses back until
+	// their end. The server is then asked to end watches within half of Idle, and later within an
+	// eighth, until something arrives on a watch before its end. If nothing arrives on the shortest
+	// watches either, the collection is listed after Idle, then after twice Idle, and from then on
+	// after three times Idle each.
 	Idle time.Duration
 
 	// MarkerTimeout is how long to wait for the bookmark that ends the initial objects of a

@@ -11,8 +11,8 @@
 // are posted from its history, and a mark says up to where. What a process has committed and not
 // posted, because it ended, the next one posts at the start, in the order of the commits within
 // a resource and shard. A process that freezes within a request may send that one after another
-// process has taken over, also what was given up since; docs/sinks.md says what a server that keeps
-// a table does about it.
+// process has taken over, also what was given up since; docs/sinks.md says what a receiver that
+// keeps a table does about it.
 //
 // After a response of 429 or 5xx, or none, the request is retried, not before Retry-After,
 // until the time for the commit has passed. After 413 the batch is divided, and a single event
