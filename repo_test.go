@@ -56,7 +56,7 @@ var floors = map[string]float64{
 	"apitest/internal/kubelet":   1.4,
 	"apitest/internal/traffic":   1.45,
 	"apitest/internal/discovery": 1.6,
-	"apitest/internal/webhook":   1.4,
+	"apitest/internal/webhook":   1.45,
 	"apitest/internal/eviction":  1.65,
 	"apitest/internal/reviews":   1.45,
 	"replay":                     4,

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 
@@ -113,6 +112,8 @@ func (a *admitting) mutate(old, o *object.Object) (*object.Object, *kube.Status)
 		seen := a.c.before
 		seen.Meta.ManagedFields = o.Meta.ManagedFields
 		a.show(&seen, seen.Meta.ResourceVersion, true)
+		a.c.before.Forget()
+		o.Forget()
 	}
 	shown := a.Object
 	if st := a.call(true, a.mutating); st != nil || o == nil {
@@ -135,6 +136,9 @@ func (a *admitting) validate(old, o *object.Object) *kube.Status {
 	} else if o != nil {
 		a.show(o, "", false)
 	}
+	if o != nil {
+		o.Forget()
+	}
 	st := a.call(false, a.validating)
 	a.c.warnings = append(a.c.warnings, a.Warnings...)
 	return st
@@ -156,10 +160,10 @@ func (a *admitting) show(o *object.Object, version string, raw bool) {
 	if a.Key, a.Object = w.Key, w.Body; c.target.form == info {
 		return
 	}
-	if a.Object = view.InVersion(w.Body, a.Resource); c.sent == nil || !raw && c.target.sub != "" {
+	if a.Object = view.InVersion(w.Body, a.Resource); len(c.sent) == 0 || !raw && c.target.sub != "" {
 		return
 	}
-	v, sent := object.DecodeValue(w.Body), maps.Clone(c.sent) // which has fields that are not stored
+	v, sent := object.DecodeValue(w.Body), object.DecodeValue(c.sent) // which has fields that are not stored
 	sent["metadata"] = v["metadata"]
 	if status, ok := v["status"]; ok && !raw && info.Status {
 		sent["status"] = status
@@ -171,10 +175,19 @@ func (a *admitting) show(o *object.Object, version string, raw bool) {
 
 // call calls the hooks of one phase, then the webhooks.
 func (a *admitting) call(mutates bool, webhooks []*webhook.Webhook) *kube.Status {
+	s := a.c.srv
+	namespace := func(name string) []byte { return s.Get(kube.Namespaces, kube.Key{Name: name}) }
+	options := any(a.c.deletion)
+	if a.c.deletion == nil {
+		options = webhook.OptionsOf(a.Operation, a.c.r.URL.Query())
+	}
+	c := webhook.Caller{User: s.userInfo(a.c.r), Options: options, ID: s.store.NewUID, Namespace: namespace, InVersion: view.InVersion,
+		Kind: kindOf[a.Subresource], Nameless: a.c.target.verb == "deletecollection", Turns: s.turns, Turn: &ExchangeOf(a.c.r).turn}
 	for _, h := range a.hooks {
 		if h.mutates != mutates || !h.match.admits(a.Admission) {
 			continue
 		}
+		c.Yield()
 		before := a.Object
 		if err := h.call(a.Admission); err != nil {
 			return refusal(a.Admission, err)
@@ -183,22 +196,7 @@ func (a *admitting) call(mutates bool, webhooks []*webhook.Webhook) *kube.Status
 			a.Object = before
 		}
 	}
-	s := a.c.srv
-	namespace := func(name string) []byte { return s.Get(kube.Namespaces, kube.Key{Name: name}) }
-	options := any(a.c.deletion)
-	if a.c.deletion == nil {
-		options = webhook.OptionsOf(a.Operation, a.c.r.URL.Query())
-	}
-	turn, waited := &ExchangeOf(a.c.r).turn, false
-	c := webhook.Caller{User: s.userInfo(a.c.r), Options: options, ID: s.store.NewUID, Namespace: namespace, InVersion: view.InVersion,
-		Kind: kindOf[a.Subresource], Nameless: a.c.target.verb == "deletecollection",
-		Waits:  func() { waited = true; turn.Yield() },
-		GoesOn: func(patch []byte) *kube.Status { return turn.TakePatch(s.turns, a.c.ctx, len(a.Object), patch) }}
-	st := c.Call(a.c.ctx, webhooks, (*webhook.Write)(a.Admission), mutates)
-	if waited && st == nil {
-		st = turn.Take(s.turns, a.c.ctx, len(a.Object))
-	}
-	return st
+	return c.Call(a.c.ctx, webhooks, (*webhook.Write)(a.Admission), mutates)
 }
 
 // kindOf is the kind of the objects of subresources that have their own.

@@ -37,9 +37,6 @@ func readBody(x *Exchange, accepted ...string) (p payload, st *kube.Status) {
 		return p, st
 	}
 	x.turn.Weigh(p.typ, b)
-	if f := x.target.form; f != nil && !f.BuiltIn && (f.Type().Swells(len(b)) || x.target.info.Type().Swells(len(b))) {
-		x.turn.Swell()
-	}
 	if st := x.decodes(x.srv.current(x.target)); st != nil {
 		return p, st
 	}
@@ -62,10 +59,7 @@ func readBody(x *Exchange, accepted ...string) (p payload, st *kube.Status) {
 
 // decodes waits until it is the turn of x to decode its body, and o, which is stored.
 func (x *Exchange) decodes(o *object.Object) *kube.Status {
-	if o == nil {
-		o = &object.Object{}
-	}
-	return x.turn.Take(x.srv.turns, x.r.Context(), len(o.Body))
+	return x.turn.Take(x.srv.turns, x.r.Context(), o.Size())
 }
 
 // shows waits until it is the turn of x to show objects in another form than that in which they

@@ -39,7 +39,7 @@ type change struct {
 	warnings []string
 	swollen  bool               // by defaults, of which it may have no more
 	causes   []kube.StatusCause // further errors, besides those of validation
-	sent     map[string]any     // the object in the version in which it was written; nil if that is the stored version
+	sent     []byte             // the object in the version in which it was written; nil if that is the stored version
 	doubled  []string           // errors about duplicate fields of a patch
 	patch    map[string]any     // a strategic merge patch; nil if it is another kind of change
 	scale    view.Scale         // of a write of the subresource scale, as it was sent

@@ -187,17 +187,17 @@ func (c *change) keep(v map[string]any) map[string]any {
 		return view.EventToCore(v)
 	}
 	c.swollen = !form.Type().Default(v) || c.swollen
-	c.sent = v
+	c.sent = object.Marshal(v)
 	return view.Converted(form.Kept, v)
 }
 
 // asSent returns next, the object to store, in the version in which it was written,
 // with the fields that only that version has.
 func (c *change) asSent(next map[string]any) map[string]any {
-	if c.sent == nil || c.target.sub != "" {
+	if len(c.sent) == 0 || c.target.sub != "" {
 		return view.FromKept(c.target.form, next)
 	}
-	sent := maps.Clone(c.sent)
+	sent := object.DecodeValue(c.sent)
 	sent["metadata"] = next["metadata"]
 	return sent
 }

@@ -254,8 +254,11 @@ func (s *Server) deleteCollection(x *Exchange, w http.ResponseWriter, q *store.Q
 	if st != nil {
 		return st
 	}
-	wire.WriteJSON(w, http.StatusOK, "application/json", v.List(p, false))
-	return nil
+	b, st := v.List(p, false)
+	if st == nil {
+		wire.WriteJSON(w, http.StatusOK, "application/json", b)
+	}
+	return st
 }
 
 // removeAll removes the objects of p that still exist, up to one that may not be deleted.

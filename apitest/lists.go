@@ -59,6 +59,12 @@ func (s *Server) list(x *Exchange, w http.ResponseWriter, q *store.Query, v *vie
 	if st := x.shows(w, v, p.Objects...); st != nil {
 		return st
 	}
-	v.Send(w, http.StatusOK, v.List(p, x.quirks.MetadataLast))
-	return nil
+	b, st := v.List(p, x.quirks.MetadataLast)
+	if a.Grow(x.r.Context(), int64(len(b))) != nil { // by defaults
+		x.Abort()
+	}
+	if st == nil {
+		v.Send(w, http.StatusOK, b)
+	}
+	return st
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -122,7 +123,7 @@ func TestHeavyRequestsTakeTurns(t *testing.T) {
 }
 
 // TestSmallRequestsAreLimitedTogether: while many light requests are decoded, a further one waits,
-// but neither a tiny nor a heavy one.
+// but neither a tiny nor a heavy one. Tiny ones are limited in the same way.
 func TestSmallRequestsAreLimitedTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		t.Cleanup(func() { time.Sleep(time.Second) }) // of the bubble: ended connections stay for 500 ms
@@ -144,14 +145,18 @@ func TestSmallRequestsAreLimitedTogether(t *testing.T) {
 			return resp.StatusCode, time.Since(began)
 		}
 		var all sync.WaitGroup
-		for range 2<<20/(60<<10) + 1 {
-			all.Go(func() { create(60<<10, "User-Agent", "stuck") })
-		}
-		synctest.Wait()
-		for _, c := range []struct{ size, code int }{{500, http.StatusCreated}, {2_000_000, http.StatusCreated}, {60 << 10, http.StatusTooManyRequests}} {
-			code, took := create(c.size)
-			if code != c.code || (took > 0) != (code == http.StatusTooManyRequests) {
-				t.Errorf("a request with %d bytes gets HTTP %d after %v", c.size, code, took)
+		busy := map[int]bool{}
+		for _, size := range []int{60 << 10, 500} {
+			for range intake.AtATime {
+				all.Go(func() { create(size, "User-Agent", "stuck") })
+			}
+			synctest.Wait()
+			busy[size] = true
+			for _, size := range []int{500, 60 << 10, 2_000_000} {
+				code, took := create(size)
+				if waits := code == http.StatusTooManyRequests; waits != busy[size] || (took > 0) != waits {
+					t.Errorf("a request with %d bytes gets HTTP %d after %v", size, code, took)
+				}
 			}
 		}
 		close(goOn)
@@ -207,50 +212,147 @@ func TestWebhooksHoldNoTurn(t *testing.T) {
 	all.Wait()
 }
 
-// TestObjectsThatDefaultsMakeLargeTakeTurns: however short they are.
-func TestObjectsThatDefaultsMakeLargeTakeTurns(t *testing.T) {
+// TestHooksHoldNoTurn: more tiny writes than there are turns wait in a hook of the test at a time.
+func TestHooksHoldNoTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		t.Cleanup(func() { time.Sleep(time.Second) }) // of the bubble: ended connections stay for 500 ms
+		srv, goOn, began := apitest.NewWith(t, apitest.Options{InMemory: true}), make(chan struct{}), time.Now()
+		srv.Mutate(apitest.Match{}, func(*apitest.Admission) error {
+			<-goOn
+			return nil
+		})
+		var all sync.WaitGroup
+		for range intake.AtATime + 1 {
+			all.Go(func() {
+				resp, err := send(t.Context(), srv, http.MethodPost, "/api/v1/namespaces/a/configmaps", `{"metadata":{"generateName":"a"}}`, "Content-Type", "application/json")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer resp.Body.Close()
+				if resp.StatusCode != http.StatusCreated || time.Since(began) != time.Minute {
+					t.Errorf("HTTP %d after %v", resp.StatusCode, time.Since(began))
+				}
+			})
+		}
+		time.Sleep(time.Minute)
+		close(goOn)
+		all.Wait()
+	})
+}
+
+// TestWritesThatWaitHoldLittle: while its webhook is called, a write holds its JSON, and not what
+// it decoded.
+func TestWritesThatWaitHoldLittle(t *testing.T) {
+	srv, called, goOn := apitest.New(t), make(chan bool), make(chan bool)
+	h := &hookServer{t: t, Server: httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(io.LimitReader(r.Body, 1<<10))
+		io.Copy(io.Discard, r.Body)
+		_, uid, _ := strings.Cut(string(b), `"uid":"`)
+		called <- true
+		<-goOn
+		fmt.Fprintf(w, `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":"%.36s","allowed":true}}`, uid)
+	}))}
+	t.Cleanup(h.Close)
+	srv.AddResource(apitest.ResourceInfo{Resource: kube.Resource{Group: "x.io", Version: "v1", Plural: "ks", Kind: "K", Namespaced: true},
+		Schema: json.RawMessage(`{"type":"object","x-kubernetes-preserve-unknown-fields":true}`)})
+	for _, kind := range []string{"Mutating", "Validating"} {
+		h.configure(srv, kind, "/waits", strings.NewReplacer(`""`, `"x.io"`, "configmaps", "ks").Replace(aboutConfigMaps), `,"timeoutSeconds":30`)
+	}
+	h.configure(srv, "Validating", "/waits2", strings.Replace(aboutConfigMaps, "configmaps", "pods", 1), `,"timeoutSeconds":30`)
+	many := func(part string, n int) string { return strings.Repeat(part+",", n) + part }
+	for _, c := range []struct {
+		path, object string
+		calls        int
+	}{
+		{"/apis/x.io/v1/namespaces/a/ks", `{"apiVersion":"x.io/v1","kind":"K","metadata":{"generateName":"a"},"x":[` + many(`{"a":0}`, 200_000) + `]}`, 2},
+		{"/api/v1/namespaces/a/pods", `{"metadata":{"generateName":"a"},"spec":{"containers":[{"name":"a","image":"b","env":[` + many(`{"name":"x","value":"y"}`, 50_000) + `]}]}}`, 1},
+	} {
+		before := heapMiB()
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				resp, err := send(t.Context(), srv, http.MethodPost, c.path+"?dryRun=All", c.object, "Content-Type", "application/json")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				resp.Body.Close()
+				if resp.StatusCode != http.StatusCreated {
+					t.Errorf("HTTP %d", resp.StatusCode)
+				}
+			})
+		}
+		for call := range c.calls {
+			for range 4 {
+				<-called
+			}
+			if held, most := heapMiB()-before, 15*4*len(c.object)>>20; held > most { // they decode 25 to 45 times their JSON
+				t.Errorf("4 writes of %d bytes to %s hold %d MiB in call %d of a webhook, want at most %d", len(c.object), c.path, held, call, most)
+			}
+			for range 4 {
+				goOn <- true
+			}
+		}
+		all.Wait()
+	}
+}
+
+// TestListsInAnotherVersionTakeTheWholeTurn: defaults may make small objects large. A list to which
+// they add too much is refused, and comes in pages.
+func TestListsInAnotherVersionTakeTheWholeTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		t.Cleanup(func() { time.Sleep(time.Second) }) // of the bubble: ended connections stay for 500 ms
 		srv := apitest.NewWith(t, apitest.Options{InMemory: true})
-		for _, kind := range []struct{ plural, schema string }{
-			{"multiplies", `"x":{"type":"array","items":{"type":"object","properties":{"a":{"type":"array","items":{"type":"integer"},"default":[` + strings.Repeat("1,", 99) + `1]}}}}`},
-			{"adds", `"x":{"type":"array","items":{"type":"integer"},"default":[` + strings.Repeat("1,", 999) + `1]}`},
-			{"writes", `"x":{"type":"string","default":"` + strings.Repeat("x", 64_000) + `"}`},
-			{"little", `"x":{"type":"array","items":{"type":"object","properties":{"a":{"type":"integer","default":1}}}}`},
-		} {
-			srv.AddResource(apitest.ResourceInfo{Resource: kube.Resource{Group: "x.io", Version: "v1", Plural: kind.plural, Kind: "K", Namespaced: true},
-				Schema: json.RawMessage(`{"type":"object","properties":{` + kind.schema + `}}`)})
-			goOn := make(chan struct{})
-			stop := srv.On(apitest.Match{UserAgent: "stuck"}, func(w http.ResponseWriter, r *http.Request) {
-				apitest.Continue(&stuck{ResponseWriter: w, goOn: goOn}, r)
-			})
-			create := func(header ...string) (code int, took time.Duration) {
-				began := time.Now()
-				resp, err := send(t.Context(), srv, http.MethodPost, "/apis/x.io/v1/namespaces/a/"+kind.plural, `{"apiVersion":"x.io/v1","kind":"K","metadata":{"generateName":"k"}}`, header...)
-				if err != nil {
-					t.Error(err)
-					return 0, 0
-				}
-				defer resp.Body.Close()
-				io.Copy(io.Discard, resp.Body)
-				return resp.StatusCode, time.Since(began)
-			}
-			var all sync.WaitGroup
-			for range 2 << 20 / intake.Light {
-				all.Go(func() { create("User-Agent", "stuck") })
-			}
-			synctest.Wait()
-			want := http.StatusTooManyRequests
-			if kind.plural == "little" {
-				want = http.StatusCreated
-			}
-			if code, took := create(); code != want || (took > 0) != (want == http.StatusTooManyRequests) {
-				t.Errorf("%s: HTTP %d after %v, want %d", kind.plural, code, took, want)
-			}
-			close(goOn)
-			all.Wait()
-			stop.Remove()
+		version := func(name, schema string) string {
+			return fmt.Sprintf(`{"name":%q,"served":true,"storage":%t,"schema":{"openAPIV3Schema":{"type":"object","properties":{%s}}}}`, name, name == "v1", schema)
 		}
+		ask := func(method, path, body, agent string) (code int, took time.Duration, answer string) {
+			began := time.Now()
+			resp, err := send(t.Context(), srv, method, path, body, "Content-Type", "application/json", "User-Agent", agent)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer resp.Body.Close()
+			b, _ := io.ReadAll(resp.Body)
+			return resp.StatusCode, time.Since(began), string(b)
+		}
+		ask(http.MethodPost, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", `{"metadata":{"name":"ks.x.io"},"spec":{"group":"x.io","scope":"Namespaced","names":{"plural":"ks","kind":"K","singular":"k","listKind":"KList"},"versions":[`+
+			version("v1", "")+`,`+version("v2", `"a":{"type":"string","default":"`+strings.Repeat("x", 250_000)+`"}`)+`]}}`, "")
+		for i := range 200 {
+			if code, _, body := ask(http.MethodPost, "/apis/x.io/v1/namespaces/a/ks", fmt.Sprintf(`{"apiVersion":"x.io/v1","kind":"K","metadata":{"name":"k%d"}}`, i), ""); code != http.StatusCreated {
+				t.Fatalf("HTTP %d %.300s", code, body)
+			}
+		}
+		for _, c := range []struct {
+			path string
+			code int
+		}{{"v1/ks", http.StatusOK}, {"v2/ks", http.StatusRequestEntityTooLarge}, {"v2/ks?limit=100", http.StatusOK}} {
+			if code, _, body := ask(http.MethodGet, "/apis/x.io/"+c.path, "", ""); code != c.code {
+				t.Errorf("%s: HTTP %d %.300s", c.path, code, body)
+			} else if code != http.StatusOK && !strings.Contains(body, `"message":"The defaults of version v2 add more than 33554432 bytes to this list: list fewer objects, with limit"`) {
+				t.Errorf("%s: %.300s", c.path, body)
+			}
+		}
+		goOn := make(chan struct{})
+		srv.On(apitest.Match{UserAgent: "stuck"}, func(w http.ResponseWriter, r *http.Request) {
+			apitest.Continue(&stuck{ResponseWriter: w, goOn: goOn}, r)
+		})
+		var all sync.WaitGroup
+		for range 2 {
+			all.Go(func() {
+				ask(http.MethodPost, "/api/v1/namespaces/a/configmaps?dryRun=All", `{"metadata":{"name":"a"},"data":{"a":"`+strings.Repeat("x", 1_000_000)+`"}}`, "stuck")
+			})
+		}
+		synctest.Wait()
+		for path, want := range map[string]int{"v1/ks": http.StatusOK, "v2/ks?limit=2": http.StatusTooManyRequests, "v2/namespaces/a/ks/k1": http.StatusOK} {
+			if code, took, _ := ask(http.MethodGet, "/apis/x.io/"+path, "", ""); code != want || (took > 0) != (code != http.StatusOK) {
+				t.Errorf("%s beside heavy writes: HTTP %d after %v", path, code, took)
+			}
+		}
+		close(goOn)
+		all.Wait()
 	})
 }
 

@@ -97,6 +97,20 @@ func (a *Answer) Enter(size int64) bool {
 	return true
 }
 
+// Grow gives a, which has a place, one of more bytes, if that is much more. It fails if ctx is
+// done before there is one.
+func (a *Answer) Grow(ctx context.Context, size int64) error {
+	if size <= a.size+Small {
+		return nil
+	}
+	for a.Done(); !a.Enter(size); {
+		if err := a.Wait(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // leave takes a from those who wait. The caller holds mu.
 func (a *Answer) leave() {
 	c := a.class

@@ -150,3 +150,34 @@ func TestSmallWaitsForSmall(t *testing.T) {
 		t.Error("the place of a large response is not that of the next large one")
 	}
 }
+
+// TestAnAnswerThatGrowsWaits for a place of its size, but not for a little more.
+func TestAnAnswerThatGrowsWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const mib = 1 << 20
+		b, began := backlog.New(10*mib), time.Now()
+		first, grows := b.Answer(func() {}), b.Answer(func() {})
+		first.Enter(6 * mib)
+		grows.Enter(100)
+		grow := func(size int64) error { return grows.Grow(t.Context(), size) }
+		if err := grow(mib); err != nil || time.Since(began) > 0 {
+			t.Errorf("a little more after %v: %v", time.Since(began), err)
+		}
+		time.AfterFunc(time.Second, first.Done)
+		if err := grow(6 * mib); err != nil || time.Since(began) != time.Second {
+			t.Errorf("much more after %v: %v", time.Since(began), err)
+		}
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		late := b.Answer(func() {})
+		late.Enter(1)
+		if late.Grow(ctx, 6*mib) == nil {
+			t.Error("a wait did not end with its context")
+		}
+		late.Done()
+		grows.Done()
+		if !first.Enter(10 * mib) {
+			t.Error("places are not given back")
+		}
+	})
+}

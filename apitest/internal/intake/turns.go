@@ -14,21 +14,24 @@ import (
 )
 
 const (
-	// Light is up to how many bytes of JSON a request takes its turn among the light ones.
-	Light = 64 << 10
+	// Tiny and Light are up to how many bytes of JSON a request takes its turn among tiny and
+	// light ones. Defaults and conversions may make more of it, so there are never more than
+	// AtATime.
+	Tiny    = 1 << 10
+	Light   = 64 << 10
+	AtATime = 32
 
-	// Tiny is up to how many bytes a request needs no turn.
-	Tiny = 1 << 10
-
-	mostLight = 2 << 20 // bytes of the light ones together
-	converted = 4       // bytes that one byte of YAML, of an apply or of protobuf counts as
+	converted = 4 // bytes that one byte of YAML, of an apply or of protobuf counts as
 )
 
 // Turns limits the JSON that is decoded at a time: decoded, it takes a hundred times its
-// bytes. Requests with up to Light bytes have turns of their own: neither they nor others
-// wait for each other. NewTurns returns one.
-type Turns struct {
-	light   *Turns // nil = these are
+// bytes. Tiny, light and heavy requests do not wait for each other, nor do the large answers
+// of webhooks. NewTurns returns one.
+type Turns struct{ tiny, light, heavy, answers class }
+
+// class is that of the requests that wait for each other.
+type class struct {
+	rank    int // of smaller requests it is lower
 	mu      sync.Mutex
 	most    int64
 	left    int64
@@ -36,25 +39,27 @@ type Turns struct {
 	waiting []*Turn // in the order in which they came
 }
 
-// NewTurns returns Turns of that many bytes together, besides those of light requests. A
-// request with more has all of them.
+// NewTurns returns Turns of that many bytes together for heavy requests, as many for the
+// answers of webhooks, and AtATime tiny and light ones. A request with more has all of them.
 func NewTurns(n int64) *Turns {
-	return &Turns{most: n, left: n, least: n, light: &Turns{most: mostLight, left: mostLight, least: mostLight}}
+	of := func(rank int, n int64) class { return class{rank: rank, most: n, left: n, least: n} }
+	return &Turns{of(0, AtATime), of(1, AtATime*Light), of(2, n), of(3, n)}
 }
 
-// Light returns the turns of light requests.
-func (t *Turns) Light() *Turns { return t.light }
-
-// Least returns the least that was ever left.
-func (t *Turns) Least() int64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.least
+// Least returns the least that was ever left of tiny, light and heavy requests.
+func (t *Turns) Least() (tiny, light, heavy int64) {
+	return t.tiny.lowest(), t.light.lowest(), t.heavy.lowest()
 }
 
-// Turn is that of one request. The zero value has nothing.
+func (c *class) lowest() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.least
+}
+
+// Turn is that of one request, or of an answer. The zero value has nothing.
 type Turn struct {
-	of     *Turns
+	of     *class
 	body   int64 // of the request
 	weight int64 // of the body of a light request
 	n      int64 // bytes that it has
@@ -92,9 +97,6 @@ func copies(patch []byte) bool {
 	return bytes.Contains(patch, []byte("copy")) || bytes.Contains(patch, []byte(`\u`))
 }
 
-// Swell notes that the body may stand for more than most light ones do.
-func (t *Turn) Swell() { t.weight = max(t.weight, Light) }
-
 // TakePatch is Take for the JSON patch of an object with that many bytes.
 func (t *Turn) TakePatch(of *Turns, ctx context.Context, stored int, patch []byte) *kube.Status {
 	if stored += len(patch); copies(patch) {
@@ -107,13 +109,29 @@ func (t *Turn) TakePatch(of *Turns, ctx context.Context, stored int, patch []byt
 // objects. Whoever has a turn that is too small waits for no larger one. The Status of one
 // that waited too long has a Retry-After.
 func (t *Turn) Take(of *Turns, ctx context.Context, stored int) *kube.Status {
-	n := t.body + int64(stored)
-	switch {
-	case max(n, t.weight) <= Tiny || n <= Light && t.n > 0 && t.of == of:
+	switch n := t.body + int64(stored); {
+	case n == 0:
 		return nil
+	case n <= Tiny:
+		return t.from(&of.tiny, ctx, 1)
 	case n <= Light:
-		of, n = of.light, t.weight+int64(stored)
-	case t.n > 0 && t.of == of.light:
+		return t.from(&of.light, ctx, max(t.weight+int64(stored), Light))
+	default:
+		return t.from(&of.heavy, ctx, n)
+	}
+}
+
+// TakeAnswer waits for the turn of the large answer of a webhook.
+func (t *Turn) TakeAnswer(of *Turns, ctx context.Context) *kube.Status {
+	return t.from(&of.answers, ctx, wire.BodyLimit)
+}
+
+// from waits for n bytes of a class.
+func (t *Turn) from(of *class, ctx context.Context, n int64) *kube.Status {
+	if t.n > 0 && t.of.rank > of.rank {
+		return nil
+	}
+	if t.n > 0 && t.of != of {
 		t.Yield()
 	}
 	of.mu.Lock()
@@ -151,22 +169,22 @@ func (t *Turn) Take(of *Turns, ctx context.Context, stored int) *kube.Status {
 }
 
 // grant gives t n bytes if they are left. The caller holds mu.
-func (t *Turns) grant(to *Turn, n int64) bool {
-	if n > t.left {
+func (c *class) grant(to *Turn, n int64) bool {
+	if n > c.left {
 		return false
 	}
-	t.left -= n
-	t.least = min(t.least, t.left)
-	to.of = t
+	c.left -= n
+	c.least = min(c.least, c.left)
+	to.of = c
 	to.n += n
 	return true
 }
 
 // serve gives those who wait their turns. The caller holds mu.
-func (t *Turns) serve() {
-	for len(t.waiting) > 0 && t.grant(t.waiting[0], t.waiting[0].want) {
-		close(t.waiting[0].ready)
-		t.waiting = slices.Delete(t.waiting, 0, 1)
+func (c *class) serve() {
+	for len(c.waiting) > 0 && c.grant(c.waiting[0], c.waiting[0].want) {
+		close(c.waiting[0].ready)
+		c.waiting = slices.Delete(c.waiting, 0, 1)
 	}
 }
 

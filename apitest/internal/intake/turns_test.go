@@ -53,7 +53,7 @@ func TestTurnsAreServedInOrder(t *testing.T) {
 		if diff := cmp.Diff([]string{"0 after 0s", "1 after 1s", "2 after 2s", "3 after 2s", "4 after 3s"}, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		if left := of.Least(); left != 0 {
+		if _, _, left := of.Least(); left != 0 {
 			t.Errorf("%d bytes were always left", left)
 		}
 		var grows, other intake.Turn
@@ -72,8 +72,7 @@ func TestTurnsAreServedInOrder(t *testing.T) {
 }
 
 // TestLightRequestsTakeTurns: light requests have a limit together, in the order of arrival; a
-// body that is converted weighs more. They and heavy ones do not wait for each other, and tiny
-// ones wait for none.
+// body that is converted weighs more. They, heavy ones and tiny ones do not wait for each other.
 func TestLightRequestsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		of := intake.NewTurns(4 << 20)
@@ -89,16 +88,16 @@ func TestLightRequestsTakeTurns(t *testing.T) {
 		}
 		var turns []*intake.Turn
 		for range 8 { // 24 weigh 1.5 MiB, and two that are converted 512 KiB
-			turns = append(turns, take("one in JSON", wire.TypeJSON, 60<<10, 4<<10, 0), take("one", wire.TypeMerge, 2<<10, 62<<10, 0), take("one", wire.TypeJSON, 64<<10, 0, 0))
+			turns = append(turns, take("one in JSON", wire.TypeJSON, 60<<10, 4<<10, 0), take("a short one", wire.TypeMerge, 1<<10, 1, 0), take("one", wire.TypeJSON, 64<<10, 0, 0))
 		}
 		for _, typ := range []string{wire.TypeYAML, wire.TypeApply} {
 			turns = append(turns, take("one in "+typ, typ, 64<<10, 0, 0))
 		}
-		if left := of.Light().Least(); left != 0 {
+		if _, left, _ := of.Least(); left != 0 {
 			t.Errorf("%d bytes are left to light requests", left)
 		}
 		heavy := take("a heavy one", wire.TypeJSON, 4<<20, 0, 0)
-		take("a tiny one", wire.TypeJSON, 1<<10, 0, 0)
+		take("a tiny one", wire.TypeJSON, 1<<10, 0, 0).Release()
 		var all sync.WaitGroup
 		for i, wait := range []time.Duration{1, 2, 2} { // the second needs four turns, and the third does not pass it
 			all.Go(func() {
@@ -123,6 +122,49 @@ func TestLightRequestsTakeTurns(t *testing.T) {
 		grown := take("a light one", wire.TypeJSON, 64<<10, 0, 0)
 		if st := grown.Take(of, t.Context(), 4<<20); st != nil || time.Since(began) != 2*time.Second {
 			t.Errorf("a light one that has become heavy waits %v: %v", time.Since(began), st)
+		}
+	})
+}
+
+// TestTinyRequestsTakeTurns: there are never more than so many, nor of large answers. What decodes
+// nothing needs no turn, and a turn among tiny ones becomes one among larger ones.
+func TestTinyRequestsTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		of, began := intake.NewTurns(4<<20), time.Now()
+		var turns [intake.AtATime + 1]intake.Turn
+		var all sync.WaitGroup
+		for i := range turns {
+			all.Go(func() {
+				st := turns[i].Take(of, t.Context(), i+1)
+				if waits := time.Since(began) > 0; waits != (i == intake.AtATime) || st != nil {
+					t.Errorf("tiny request %d waits: %v, %v", i, waits, st)
+				}
+			})
+			synctest.Wait()
+		}
+		if st := new(intake.Turn).Take(of, t.Context(), 0); st != nil || time.Since(began) > 0 {
+			t.Errorf("what decodes nothing waits %v: %v", time.Since(began), st)
+		}
+		time.Sleep(time.Second)
+		if st := turns[0].Take(of, t.Context(), 2<<10); st != nil {
+			t.Errorf("one that grows: %v", st)
+		}
+		all.Wait()
+		if since := time.Since(began); since != time.Second {
+			t.Errorf("the last one waits %v", since)
+		}
+		if tiny, light, _ := of.Least(); tiny != 0 || light != (intake.AtATime-1)*intake.Light {
+			t.Errorf("%d tiny ones and %d bytes of light ones were left", tiny, light)
+		}
+		var answer, heavy intake.Turn
+		if st := answer.TakeAnswer(of, t.Context()); st != nil {
+			t.Errorf("an answer: %v", st)
+		}
+		if st := heavy.Take(of, t.Context(), 4<<20); st != nil {
+			t.Errorf("a request beside an answer: %v", st)
+		}
+		if st := new(intake.Turn).TakeAnswer(of, t.Context()); st == nil || time.Since(began) != time.Second+intake.Patience {
+			t.Errorf("a second answer gets %v after %v", st, time.Since(began))
 		}
 	})
 }
@@ -183,7 +225,8 @@ func TestShortBodiesOfMuchJSON(t *testing.T) {
 		var turn intake.Turn
 		turn.Weigh(c.typ, []byte(c.body))
 		turn.Take(of, t.Context(), 0)
-		if light := of.Least() == 4<<20; light != c.light {
+		if _, _, left := of.Least(); (left == 4<<20) != c.light {
+			light := !c.light
 			t.Errorf("%s %.40q: light is %v", c.typ, c.body, light)
 		}
 	}

@@ -267,6 +267,22 @@ func (o *Object) SetValue(name string, v any) {
 	o.Fields[len(o.Fields)-1].decoded = v
 }
 
+// Size returns the bytes of the JSON of o; o may be nil.
+func (o *Object) Size() int {
+	if o == nil {
+		return 0
+	}
+	return len(o.Body)
+}
+
+// Forget gives up values that are decoded: they are a hundred times as large as the JSON.
+func (o *Object) Forget() {
+	o.Fields = slices.Clone(o.Fields) // another object may have them too
+	for i := range o.Fields {
+		o.Fields[i].decoded = nil
+	}
+}
+
 // Lookup returns the value at a dotted path below the top, nil if there is none.
 func (o *Object) Lookup(path string) any {
 	first, rest, _ := strings.Cut(path, ".")

@@ -103,7 +103,6 @@ func (c *Catalog) Custom(r kube.Resource, openAPIV3Schema []byte) (*Type, error)
 	}
 	t := &Type{id: id, root: root, meta: meta, resource: r, source: v}
 	t.described = sync.OnceValue(t.convert)
-	t.once, t.each = root.defaults()
 	return t, nil
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // Limits of what defaults add to an object: values, and bytes of names and texts.
-const mostValues, mostText = 50_000, 3 << 20
+const mostValues, mostText = 10_000, 256 << 10
 
 // Default sets missing fields of o to the defaults of t. For a custom resource it first
 // removes nulls that are not allowed, as kube-apiserver does. For a built-in type it
@@ -31,29 +31,6 @@ func (t *Type) DefaultApplied(o map[string]any) bool {
 	left := room{mostValues, mostText}
 	left.fill(t.root, o)
 	return left.any()
-}
-
-// Swells reports whether defaults may add much to an object of that many bytes.
-func (t *Type) Swells(size int) bool { return t.once+t.each*(size/3) > 1000 }
-
-// defaults counts the values of defaults, and those of each element; a long text counts as many.
-func (n *node) defaults() (once, each int) {
-	if n == nil {
-		return 0, 0
-	}
-	if n.def != nil {
-		values, text := merge.Count(n.def)
-		once = values + text/64
-	}
-	for _, p := range n.props {
-		o, e := p.defaults()
-		once, each = once+o, each+e
-	}
-	for _, p := range [...]*node{n.items, n.extra} {
-		o, e := p.defaults()
-		each += o + e
-	}
-	return once, each
 }
 
 func (n *node) child(name string) *node {

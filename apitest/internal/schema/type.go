@@ -10,10 +10,9 @@ type Type struct {
 	builtIn bool
 
 	// Of custom resources only.
-	meta       *node // ObjectMeta
-	resource   kube.Resource
-	source     any // openAPIV3Schema
-	once, each int // values of defaults, and those of each element
+	meta     *node // ObjectMeta
+	resource kube.Resource
+	source   any // openAPIV3Schema
 
 	described func() *description // made at the first call
 }

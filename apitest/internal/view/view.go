@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -107,15 +108,21 @@ func Shown(r *object.Info, o *object.Object) *object.Object {
 	switch {
 	case r.Core.Plural != "":
 		return eventOf(r, o)
-	case !r.BuiltIn && (o.Version != r.Version || o.Moved):
+	case converts(r, o):
 		return convertedObject(r, o)
 	}
 	return o
 }
 
+// converts reports whether o is stored in another version than r.
+func converts(r *object.Info, o *object.Object) bool {
+	return !r.BuiltIn && (o.Version != r.Version || o.Moved)
+}
+
 // Decodes returns how many bytes of the objects are decoded at a time for a response: one after
 // the other for a Table or another version, all of them for protobuf, and if the JSON is changed
-// as a whole.
+// as a whole. Defaults of another version may make a list of small objects large: it counts as
+// the largest.
 func (v *View) Decodes(whole bool, objects ...*object.Object) (n int) {
 	for _, o := range objects {
 		size := len(o.Body)
@@ -125,7 +132,9 @@ func (v *View) Decodes(whole bool, objects ...*object.Object) (n int) {
 		switch {
 		case whole || v.Binary:
 			n += size
-		case v.as == "Table" || v.Info.Core.Plural != "" || !v.Info.BuiltIn && (o.Version != v.Info.Version || o.Moved):
+		case v.as == "" && len(objects) > 1 && converts(v.Info, o):
+			return wire.BodyLimit
+		case v.as == "Table" || v.Info.Core.Plural != "" || converts(v.Info, o):
 			n = max(n, size)
 		}
 	}
@@ -194,9 +203,12 @@ type shardInfo struct {
 	Selector string `json:"selector"`
 }
 
+// mostAdded limits the bytes that defaults of another version add to a list.
+const mostAdded = 32 << 20
+
 // List returns p as the body of a LIST. metadataLast puts the metadata after
 // the items, as lists of custom resources have it.
-func (v *View) List(p *store.Page, metadataLast bool) []byte {
+func (v *View) List(p *store.Page, metadataLast bool) ([]byte, *kube.Status) {
 	meta := listMeta{ResourceVersion: strconv.FormatUint(p.RV, 10), Continue: p.Token, RemainingItemCount: p.Remaining}
 	var b []byte
 	switch v.as {
@@ -204,12 +216,12 @@ func (v *View) List(p *store.Page, metadataLast bool) []byte {
 		if standard := kinds.PrinterOf(v.Info).Standard; standard != nil {
 			v.standard = standard(p.Objects)
 		}
-		return append(v.table(p.Objects, meta), '\n')
+		return append(v.table(p.Objects, meta), '\n'), nil
 	case "PartialObjectMetadata":
 		b = append(b, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/`+v.version+`","metadata":`...)
 		b = append(b, object.Marshal(meta)...)
 		if len(p.Objects) == 0 {
-			return append(b, `,"items":null}`+"\n"...)
+			return append(b, `,"items":null}`+"\n"...), nil
 		}
 		b = append(b, `,"items":[`...)
 		for i, o := range p.Objects {
@@ -218,7 +230,7 @@ func (v *View) List(p *store.Page, metadataLast bool) []byte {
 			}
 			b = v.partial(b, v.bare(o))
 		}
-		return append(b, "]}\n"...)
+		return append(b, "]}\n"...), nil
 	}
 	size := 1 << 10
 	for _, o := range p.Objects {
@@ -229,29 +241,34 @@ func (v *View) List(p *store.Page, metadataLast bool) []byte {
 		if i > 0 {
 			items = append(items, ',')
 		}
-		items = v.bare(Shown(v.Info, o)).AppendItem(items, v.Info)
+		if items = v.bare(Shown(v.Info, o)).AppendItem(items, v.Info); len(items) > size+mostAdded {
+			return nil, &kube.Status{Code: http.StatusRequestEntityTooLarge, Reason: "RequestEntityTooLarge", Message: fmt.Sprintf(
+				"The defaults of version %s add more than %d bytes to this list: list fewer objects, with limit", v.Info.Version, mostAdded)}
+		}
 	}
 	items = append(items, ']')
-	kind, version := object.Marshal(v.Info.ListKind()), object.Marshal(v.Info.APIVersion())
+	kind, version := string(object.Marshal(v.Info.ListKind())), string(object.Marshal(v.Info.APIVersion()))
 	if !v.Info.BuiltIn {
 		sorted := struct {
 			Continue           string `json:"continue"`
 			RemainingItemCount *int64 `json:"remainingItemCount,omitempty"`
 			ResourceVersion    string `json:"resourceVersion"`
 		}{meta.Continue, meta.RemainingItemCount, meta.ResourceVersion}
-		return join(`{"apiVersion":`, string(version), `,`, string(items), `,"kind":`, string(kind), `,"metadata":`, string(object.Marshal(sorted)), "}\n")
+		return join(`{"apiVersion":`+version+`,`, items, `,"kind":`+kind+`,"metadata":`+string(object.Marshal(sorted))+"}\n"), nil
 	}
 	if p.Sharding != nil {
 		meta.ShardInfo = &shardInfo{p.Sharding.Text}
 	}
-	first, second := `"metadata":`+string(object.Marshal(meta)), string(items)
+	head, metadata := `{"kind":`+kind+`,"apiVersion":`+version+`,`, `"metadata":`+string(object.Marshal(meta))
 	if metadataLast {
-		first, second = second, first
+		return join(head, items, `,`+metadata+"}\n"), nil
 	}
-	return join(`{"kind":`, string(kind), `,"apiVersion":`, string(version), `,`, first, `,`, second, "}\n")
+	return join(head+metadata+`,`, items, "}\n"), nil
 }
 
-func join(parts ...string) []byte { return []byte(strings.Join(parts, "")) }
+func join(head string, items []byte, tail string) []byte {
+	return slices.Concat([]byte(head), items, []byte(tail))
+}
 
 // servesBinary reports whether r is served in protobuf with these parameters of an
 // Accept header: built-in kinds, and the metadata of any kind.

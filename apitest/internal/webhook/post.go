@@ -14,7 +14,9 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/listwatch/listwatch/apitest/internal/intake"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
+	"github.com/listwatch/listwatch/kube"
 )
 
 // headerLimit limits the headers of a webhook's response in bytes.
@@ -31,8 +33,9 @@ func (h *Webhook) url() (*url.URL, error) {
 }
 
 // post sends body to h and returns its response. It uses its own connection and leaves
-// no goroutine, whatever the webhook does: Close waits for it.
-func (h *Webhook) post(ctx context.Context, body []byte) ([]byte, error) {
+// no goroutine, whatever the webhook does: Close waits for it. large is called before a response
+// of more than intake.Light bytes is read.
+func (h *Webhook) post(ctx context.Context, body []byte, large func() *kube.Status) ([]byte, error) {
 	u, err := h.url()
 	if err != nil {
 		return nil, err
@@ -58,7 +61,7 @@ func (h *Webhook) post(ctx context.Context, body []byte) ([]byte, error) {
 			<-closed
 		}
 	}()
-	b, err := exchange(ctx, conn, u, body)
+	b, err := exchange(ctx, conn, u, body, large)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -66,7 +69,7 @@ func (h *Webhook) post(ctx context.Context, body []byte) ([]byte, error) {
 }
 
 // exchange sends one request over conn and reads its response.
-func exchange(ctx context.Context, conn net.Conn, u *url.URL, body []byte) ([]byte, error) {
+func exchange(ctx context.Context, conn net.Conn, u *url.URL, body []byte, large func() *kube.Status) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -84,5 +87,13 @@ func exchange(ctx context.Context, conn net.Conn, u *url.URL, body []byte) ([]by
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("it answered %d", resp.StatusCode)
 	}
-	return io.ReadAll(io.LimitReader(resp.Body, wire.BodyLimit))
+	b, err := io.ReadAll(io.LimitReader(resp.Body, intake.Light))
+	if err != nil || len(b) < intake.Light {
+		return b, err
+	}
+	if st := large(); st != nil {
+		return nil, st
+	}
+	rest, err := io.ReadAll(io.LimitReader(resp.Body, wire.BodyLimit-intake.Light))
+	return append(b, rest...), err
 }

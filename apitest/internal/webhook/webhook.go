@@ -16,6 +16,7 @@ import (
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 
+	"github.com/listwatch/listwatch/apitest/internal/intake"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/apitest/internal/wire"
 	"github.com/listwatch/listwatch/kube"
@@ -177,15 +178,31 @@ type Caller struct {
 	// InVersion returns an object, nil for none, in another version.
 	InVersion func(b []byte, to kube.Resource) []byte
 
-	// Waits is called before each webhook that is called: the write waits for it. GoesOn is
-	// called before the patch of a webhook is decoded.
-	Waits  func()
-	GoesOn func(patch []byte) *kube.Status
+	// Turn of Turns is given back while the write waits for a webhook, and taken again before a
+	// patch is decoded, and at the end.
+	Turns *intake.Turns
+	Turn  *intake.Turn
+
+	waited bool
+	answer intake.Turn // of a large one
+}
+
+// Yield lets others have the turn while the write waits.
+func (c *Caller) Yield() {
+	c.waited = true
+	c.Turn.Yield()
 }
 
 // Call calls the webhooks for a, in their order, and lets those that mutate change it:
 // after a change, earlier ones with the policy IfNeeded are called again, once.
 func (c *Caller) Call(ctx context.Context, hooks []*Webhook, a *Write, mutates bool) *kube.Status {
+	if st := c.all(ctx, hooks, a, mutates); st != nil || !c.waited {
+		return st
+	}
+	return c.Turn.Take(c.Turns, ctx, len(a.Object))
+}
+
+func (c *Caller) all(ctx context.Context, hooks []*Webhook, a *Write, mutates bool) *kube.Status {
 	var ran, again []*Webhook // those with the policy, since the last change and before
 	for _, h := range hooks {
 		if !h.selects(a, c.Namespace) {
@@ -223,8 +240,11 @@ func (c *Caller) call(ctx context.Context, h *Webhook, a *Write, mutates bool) *
 	if a.DryRun && h.SideEffects != "None" && h.SideEffects != "NoneOnDryRun" {
 		return wire.BadRequest("admission webhook %q does not support dry run", h.Name)
 	}
+	defer c.answer.Release()
 	answer, err := c.ask(ctx, h, a)
-	if err != nil {
+	if st := (*kube.Status)(nil); errors.As(err, &st) { // too many answers are large
+		return st
+	} else if err != nil {
 		err = fmt.Errorf("failed to call webhook: %w", err)
 	} else if err = answer.check(mutates); err != nil {
 		err = fmt.Errorf("received invalid webhook response: %w", err)
@@ -242,7 +262,7 @@ func (c *Caller) call(ctx context.Context, h *Webhook, a *Write, mutates bool) *
 	if len(answer.Patch) == 0 {
 		return nil
 	}
-	if st := c.GoesOn(answer.Patch); st != nil {
+	if st := c.Turn.TakePatch(c.Turns, ctx, len(a.Object), answer.Patch); st != nil {
 		return st
 	}
 	return c.patch(h, a, answer.Patch)
@@ -343,8 +363,8 @@ func (c *Caller) ask(ctx context.Context, h *Webhook, a *Write) (*admissionRespo
 		ask.Request.OldObject = json.RawMessage("null")
 	}
 	body := object.Marshal(ask)
-	c.Waits()
-	b, err := h.post(ctx, body)
+	c.Yield()
+	b, err := h.post(ctx, body, func() *kube.Status { return c.answer.TakeAnswer(c.Turns, ctx) })
 	if err != nil {
 		return nil, err
 	}
