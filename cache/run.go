@@ -25,8 +25,8 @@ var errUnwound = errors.New("a handler panicked or called runtime.Goexit: the ev
 // the sources, one at a time. A slow handler delays the reading from the server: a slow consumer
 // should use [Informer.Changes].
 //
-// A panic of a handler that runs in Run's goroutine passes through Run; otherwise it
-// ends the program. A handler that calls runtime.Goexit ends the informer. In both
+// A panic of a handler passes through Run, or Handle, if it runs in the goroutine of that;
+// otherwise it ends the program. A handler that calls runtime.Goexit ends the informer. In both
 // cases the last snapshot does not hold the event.
 func (i *Informer[T]) Run(ctx context.Context) error {
 	i.mu.Lock()

@@ -165,8 +165,8 @@ func (r Request) MarshalText() ([]byte, error) { return []byte(r.String()), nil 
 // *kube.Status.
 //
 // After a 401, and after a handshake that failed because of certificates, r is sent again once if
-// there is a newer credential or CA. A GET is also sent again after a lost connection, if there is
-// a newer certificate. Package net/http sends a request again that did not reach the server, and a
+// there is a newer credential or CA. If c has a client certificate, that is true for a GET after a
+// lost connection too. Package net/http sends a request again that did not reach the server, and a
 // GET if a connection that was used before breaks before the response; [Trace] does not show that.
 // An error of [Config.Credentials] is returned wrapped.
 func (c *Client) Do(ctx context.Context, r *Request) (*http.Response, error) {

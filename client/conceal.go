@@ -90,7 +90,7 @@ func (e *concealed) As(target any) bool {
 // ConcealIn overwrites the credentials of c in b, data of a server, by as many bytes, also where
 // JSON, URLs or HTML write characters of them in another way, and where only their first 16 or more
 // characters are there. Those of less than 12 bytes are not looked for. It returns how many bytes
-// at the end of b may begin one, unless b is the last of the data.
+// at the end of b may begin one: none if last is true, which means that no data follows b.
 func (c *Client) ConcealIn(b []byte, last bool) (open int) {
 	return hide.Bytes(b, c.creds.secrets(), last)
 }

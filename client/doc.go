@@ -2,11 +2,11 @@
 //
 // A [Client] holds a server's address, the TLS configuration, the credentials and the
 // rate limit. [Client.Do] sends one request and returns either a 2xx response, whose body
-// the caller closes, or an error; a Status from the server is a *kube.Status. With newer
-// credentials Do sends a request again after a 401 or a failed handshake, and a GET also after
-// a lost connection. After a 406 a Collection sends a request again, for JSON. Package net/http
-// sends a GET again if a connection that was used before breaks before the response. All other
-// retries, except those after a conflict, are left to the caller.
+// the caller closes, or an error; a Status from the server is a *kube.Status. If there is a newer
+// credential or CA, Do sends a request again after a 401 or a failed handshake, and a GET of a
+// client with a certificate also after a lost connection. After a 406 a Collection sends a request
+// again, for JSON. Package net/http sends a GET again if a connection that was used before breaks
+// before the response. All other retries, except those after a conflict, are left to the caller.
 //
 // A [Collection] is a typed view of one resource, for packages list and watch.
 //

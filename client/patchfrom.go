@@ -33,8 +33,8 @@ type PatchOptions struct {
 // the object first to keep these, or fails with an *[AmbiguousError]: see [Collection.Update].
 // [WriteOptions.Whole] avoids this read.
 //
-// A null entry in a map of the value after removes the stored entry, as in any merge patch. For a
-// resource with a status subresource the server ignores changes of the status: see
+// If a map in the argument after has a null entry, the stored entry is removed, as by any merge
+// patch. For a resource with a status subresource the server ignores changes of the status: see
 // [Collection.PatchStatusFrom].
 func (c Collection[T]) PatchFrom(ctx context.Context, before, after T, o PatchOptions) (T, error) {
 	if isNil(before) || isNil(after) {

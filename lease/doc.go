@@ -12,8 +12,9 @@
 // sending of the last successful renewal, the context of the work is cancelled. Another replica
 // takes the Lease 15 seconds after the Lease last changed, measured by the replica's own clock.
 // Clocks of other machines and the times in the Lease are never used. So there are never two
-// leaders at a time, provided that the work ends within 5 seconds of its context and that clocks
-// run at about the same speed.
+// leaders at a time, on these conditions: the work ends within 5 seconds of its context, clocks run
+// at about the same speed, the server is not restored to an earlier state, nobody edits the Lease
+// by hand, and no replica takes a missing Lease at once, as client-go and Options.TakeMissing do.
 //
 // A process that is frozen, for instance in a paused virtual machine, cannot notice that
 // its leadership has ended. For that case there is the [Token]: with it, the system that
@@ -25,5 +26,6 @@
 // at once. The same holds for the slots of a Ring.
 //
 // A [Ring] divides objects among replicas instead: the hash of an object's UID assigns the object
-// to one of 256 slots, and each slot has at most one owner at a time.
+// to one of 256 slots. On the same conditions, and with the exceptions that the comment of Ring
+// names, each slot has at most one owner at a time.
 package lease

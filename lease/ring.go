@@ -17,24 +17,25 @@ import (
 )
 
 // Ring divides objects among replicas, its members. The hash of an object's UID assigns the object
-// to one of 256 slots. A slot has at most one owner at a time. Members claim free slots.
+// to one of 256 slots. A slot has at most one owner at a time, with the exceptions below and under
+// the conditions of an [Elector], which the comment of the package lists. Members claim free slots.
 //
 // Each member renews a Lease of its own, which names the table that it reads. One more Lease,
 // named by the key of the ring, holds the table of the slots' owners. A member writes the table
 // only if the table has not changed since the member read it, and claims no slots while a member
-// may be alive that names another table: one that was deleted. An owner releases a slot after its
-// work on the slot has ended. A member that could not both renew its Lease and read the table for
-// RenewDeadline loses its slots, and joins again. When its Lease has not changed for Duration,
-// other members take the slots. As with an [Elector], each process uses only its own clock. A
-// process that was frozen may write after it has lost its slots: [Share.Token] protects against
-// that.
+// that names a deleted table may be alive. An owner releases a slot after its work on the slot has
+// ended. In each turn a member reads the table and then renews its Lease. If for RenewDeadline no
+// turn succeeds in both, the member loses its slots, and joins again. When its Lease has not
+// changed for Duration, other members take the slots. As with an [Elector], each process uses only
+// its own clock. A process that was frozen may write after it has lost its slots: [Share.Token]
+// protects against that.
 //
-// A Lease that somebody deletes by hand counts as alive for its Duration; for a member that has not
-// read it, because it joined later, it does so only for that member's own Duration, which may be
-// shorter. The Lease of a member that leaves while there is no table counts as alive too: until its
-// Duration has passed, the others claim no slots. But if both a table and the Lease of an owner are
-// deleted before a member has read either, the member cannot know of that owner, and may claim its
-// slots while the work on them ends. So may a member that joins after the table was edited by hand
+// A Lease that somebody deletes by hand counts as alive for its Duration. But a member that joined
+// too late to read this Lease waits only for its own Duration, which may be shorter. The Lease of a
+// member that leaves while there is no table counts as alive too: until its Duration has passed,
+// the others claim no slots. But if both a table and the Lease of an owner are deleted before a
+// member has read either, the member cannot know of that owner, and may claim its slots while the
+// work on them ends. In the same way a member that joins after the table was edited by hand may
 // claim the slots that the edit took from an owner.
 type Ring struct {
 	client  *client.Client

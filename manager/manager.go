@@ -47,8 +47,8 @@ type Options struct {
 
 	// Signals stops the Manager at the first SIGINT or SIGTERM; the second one ends the
 	// process at once. The same signal within 250 ms does not count as a second one:
-	// timeout(1) sends it to the program and to its process group. The first one is taken, too,
-	// while the Manager stops for another reason.
+	// timeout(1) sends it to the program and to its process group. If the Manager already stops
+	// for another reason, the first signal does not end the process either.
 	Signals bool
 
 	// StopTimeout limits the time in which all parts must stop. Default 30 s.
@@ -68,7 +68,7 @@ type Options struct {
 }
 
 // Manager runs the parts of a program, and stops them in order: first the controllers, then the
-// lease, then the informers, finally the listener.
+// lease, then the webhook servers, then the informers, finally the listener.
 type Manager struct {
 	o   Options
 	log *slog.Logger

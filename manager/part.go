@@ -32,16 +32,16 @@ type stage struct {
 // Add adds parts that always run: informers, groups, recorders. While the Manager runs, it starts
 // them at once, and /readyz depends on them too; while it stops, it starts no part. Add panics if
 // a part is nil, and while the Manager runs also if a controller has the name of another one.
-// A part with a method StopsFirst(), such as a webhook.Server, ends before the others are stopped:
-// they may be asked until then.
+// When the Manager stops, and the parts of AddLed have ended, a part with a method StopsFirst(),
+// such as a webhook.Server, ends before the other parts are stopped: it may need them until then.
 func (m *Manager) Add(runners ...Runner) { m.add(&m.always, false, runners) }
 
 // AddLed adds parts, such as controllers, that run only while this process leads. Without an
-// Elector they always run. Otherwise it is like Add.
+// Elector they always run. The rest is as for Add.
 func (m *Manager) AddLed(runners ...Runner) { m.add(&m.led, false, runners) }
 
 // AddOptional adds parts that always run and may end: the Manager then logs the reason
-// and continues, and /readyz does not depend on them. Otherwise it is like Add.
+// and continues, and /readyz does not depend on them. The rest is as for Add.
 func (m *Manager) AddOptional(runners ...Runner) { m.add(&m.always, true, runners) }
 
 func (m *Manager) add(to *stage, optional bool, runners []Runner) {
@@ -93,8 +93,8 @@ func (m *Manager) append(to *stage, optional bool, runners []Runner, prepared bo
 }
 
 // Remove stops a part and waits until it has ended. If ctx ends first, the part still runs. The
-// other parts continue. Remove returns the error with which the part failed while it was stopped.
-// A part that does not run, before Run or as a part of AddLed without leadership, is only removed.
+// other parts continue. If the part fails while it is being stopped, Remove returns its error. A
+// part that does not run, before Run or as a part of AddLed without leadership, is only removed.
 // A runner runs once: to add it again, make another one, and first remove the metrics of this one
 // by the function that metrics.Controller or metrics.Informer returned. Go cannot compare two
 // functions: to remove a runner of such a type, add a pointer to it.

@@ -15,8 +15,8 @@ import (
 // Run runs all parts until ctx ends, a signal arrives, the leadership is lost, the
 // listener fails, or a part ends by itself, except one of AddOptional; then Run stops all parts
 // and returns the first error. It returns nil if ctx or a signal ended it, unless a part failed
-// while it was stopped, or a controller waited for an informer that was never run. Parts that do
-// not stop within StopTimeout are named in the error, and so are those that wait for them; all
+// while it was being stopped, or a controller waited for an informer that was never run. Parts that
+// do not stop within StopTimeout are named in the error, and so are those that wait for them; all
 // still run: the process should then exit, without releasing its lease. Two controllers with one
 // name are an error, and so are mutations: see Options.DetectMutations.
 func (m *Manager) Run(ctx context.Context) error {

@@ -81,7 +81,7 @@ type Entry struct {
 	Proto  string      `json:"proto,omitempty"`
 	Header http.Header `json:"headers,omitempty"`
 
-	// chunk: one of both
+	// chunk: one of the two
 	Text string `json:"text,omitempty"`
 	B64  string `json:"b64,omitempty"`
 

@@ -53,8 +53,9 @@ type Options struct {
 	// could not be reached, and when a watch did not end at the time that was asked for. Such ends
 	// cause a check at most once in 30 seconds; if they are repeated, as behind a proxy, checks
 	// become rarer, down to one in Idle. An error response ends the check, and the watch
-	// continues. Without a connection the check is repeated. A check without a response is tried
-	// five times, and then once after each watch, which is asked to last at most a minute.
+	// continues. If no connection can be made, the check is repeated. If there is a connection but
+	// no response, the check is tried five times, and then once after each watch; these watches are
+	// asked to last at most a minute.
 	//
 	// If the revision is higher and watches deliver nothing, a proxy may hold responses back until
 	// their end. The server is then asked to end watches within half of Idle, and later within an
@@ -64,8 +65,9 @@ type Options struct {
 	Idle time.Duration
 
 	// MarkerTimeout is how long to wait for the bookmark that ends the initial objects of a
-	// stream. The time starts again with each ADDED whose revision is lower than an earlier one:
-	// its object is certainly an initial one. Some proxies and servers never send this bookmark.
+	// stream. The time starts again with each ADDED whose revision is lower than that of an earlier
+	// ADDED: its object is certainly an initial one. Some proxies and servers never send this
+	// bookmark.
 	// After the timeout, a watcher with Initial Auto always lists in pages. Default 15 seconds.
 	MarkerTimeout time.Duration
 

@@ -63,8 +63,8 @@ func (w *Watcher[T]) LastContact() time.Time {
 // error is a report, and the loop continues: an *[Interruption], which names the next
 // request and the pause before it, or a *codec.ItemError, for an object that could not be
 // decoded or whose name is invalid (kube.CheckIdentity), with an event that holds the
-// readable part. Every pause after a request is reported, except that Trace.Fallback
-// reports the one before lists replace streaming. A request that ended normally or with
+// readable part. Every pause after a request is reported in this way, except the pause before
+// lists replace streaming: Trace.Fallback reports that. A request that ended normally or with
 // kube.ErrGone is not reported if the next one follows at once. Forbidden and not found
 // are interruptions too: permissions and resources may return. To give up, leave the
 // loop.

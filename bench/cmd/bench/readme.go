@@ -123,8 +123,8 @@ func (r report) readme() string {
 			met++
 		}
 	}
-	fmt.Fprintf(&b, "\nOf %d targets of this project, %d are met and %d missed: [all of them](bench/results/full.md),\n"+
-		"and [why those are missed, and how it is measured](bench/README.md).\n", met+missed, met, missed)
+	fmt.Fprintf(&b, "\nOf the [%d targets](bench/results/full.md) of this project, %d are met and %d are missed:\n"+
+		"[bench/README.md](bench/README.md) says why, and how the targets are measured.\n", met+missed, met, missed)
 	return b.String()
 }
 
