@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"io"
 	"testing"
+
+	"github.com/listwatch/listwatch/internal/printable"
 )
 
 // FuzzAcks: whatever the reader of stdout writes, nothing counts as done that was not
@@ -11,16 +13,15 @@ import (
 func FuzzAcks(f *testing.F) {
 	f.Add([]byte("5\n7\n6\n"), int64(7))
 	f.Add([]byte("8\n-1\n\n 07 \n+3\n99999999999999999999\nx\x1b[31m\n7"), int64(7))
+	f.Add([]byte("Љ\n\u009b31m\n\u202e"), int64(7))
 	f.Add(bytes.Repeat([]byte("1"), 2000), int64(7))
 	f.Fuzz(func(t *testing.T, b []byte, printed int64) {
 		a := &acks{file: io.NopCloser(bytes.NewReader(b)), changed: make(chan struct{}, 1)}
 		a.printed.Store(max(0, printed))
 		before := int64(0)
 		a.read(func(text string) {
-			for _, c := range []byte(text) {
-				if c < ' ' || c > '~' {
-					t.Fatalf("it is said to a terminal: %q", text)
-				}
+			if printable.Line(text) != text {
+				t.Fatalf("it is said to a terminal: %q", text)
 			}
 			if n := a.done.Load(); n < before || n > a.printed.Load() {
 				t.Fatalf("%d are done after %d, of %d", n, before, a.printed.Load())
