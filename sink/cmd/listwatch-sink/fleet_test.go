@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -19,8 +18,7 @@ import (
 // define makes a type of the group example.com, with an object of it.
 func (s *stage) define(plural, kind, object string) kube.Resource {
 	s.t.Helper()
-	s.server.Put(kube.CustomResourceDefinitions, fmt.Sprintf(`{"metadata":{"name":"%s.example.com"},"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":%q,"kind":%q},
-		"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}`, plural, plural, kind))
+	s.serveType(plural, kind, "v1")
 	r := kube.Resource{Group: "example.com", Version: "v1", Plural: plural, Kind: kind, Namespaced: true}
 	s.put(r, object, "")
 	return r

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"iter"
 	"strings"
 
 	"github.com/listwatch/listwatch/client"
@@ -16,11 +17,29 @@ var onlyNamed = map[string]bool{
 	"secrets": true, "events": true, "events.events.k8s.io": true, "leases.coordination.k8s.io": true,
 }
 
+// types yields each type once, in the version in which it is moved: the first one, in the
+// server's order of preference, that can be listed and watched. This need not be the version
+// that the group prefers, because a group may serve a type in other versions only.
+func types(api *discovery.API) iter.Seq[kube.Resource] {
+	return func(yield func(kube.Resource) bool) {
+		seen := map[string]bool{}
+		for r := range api.All() {
+			id := r.GroupResource()
+			if seen[id] || r.Watchable() != nil {
+				continue
+			}
+			if seen[id] = true; !yield(r.Resource) {
+				return
+			}
+		}
+	}
+}
+
 // every returns the resources of '*'.
 func every(api *discovery.API) (all []kube.Resource) {
-	for r := range api.All() {
-		if r.Preferred && r.Watchable() == nil && !onlyNamed[r.GroupResource()] {
-			all = append(all, r.Resource)
+	for r := range types(api) {
+		if !onlyNamed[r.GroupResource()] {
+			all = append(all, r)
 		}
 	}
 	return all
@@ -60,22 +79,22 @@ func servedBy(api *discovery.API) map[string]bool {
 }
 
 // current returns a resource as it is to be moved: in its own version while that is served, or
-// while nobody knows, and otherwise in the one that is preferred. The scope is what is served.
+// while nobody knows, and otherwise in the one of types. The scope is what is served.
 func current(api *discovery.API, r kube.Resource) kube.Resource {
-	now := r
 	for s := range api.All() {
-		switch {
-		case s.GroupResource() != r.GroupResource() || s.Watchable() != nil:
-		case s.Version == r.Version:
+		if s.Version == r.Version && s.GroupResource() == r.GroupResource() && s.Watchable() == nil {
 			return s.Resource
-		case s.Preferred || now.Version == r.Version:
-			now = s.Resource
 		}
 	}
 	if api.Broken()[r.APIVersion()] != nil {
 		return r
 	}
-	return now
+	for s := range types(api) {
+		if s.GroupResource() == r.GroupResource() {
+			return s
+		}
+	}
+	return r
 }
 
 // gone reports whether it is certain that a resource is not served any more. That

@@ -17,12 +17,18 @@ import (
 // preferred.
 func (s *stage) serve(versions ...string) {
 	s.t.Helper()
+	s.serveType("widgets", "Widget", versions...)
+}
+
+// serveType is serve for another type of the group.
+func (s *stage) serveType(plural, kind string, versions ...string) {
+	s.t.Helper()
 	var all []string
 	for i, v := range versions {
 		all = append(all, fmt.Sprintf(`{"name":%q,"served":true,"storage":%t,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}`, v, i == 0))
 	}
-	s.server.Put(kube.CustomResourceDefinitions, fmt.Sprintf(`{"metadata":{"name":"widgets.example.com"},"spec":{"group":"example.com","scope":"Namespaced",
-		"names":{"plural":"widgets","kind":"Widget"},"versions":[%s]}}`, strings.Join(all, ",")))
+	s.server.Put(kube.CustomResourceDefinitions, fmt.Sprintf(`{"metadata":{"name":"%s.example.com"},"spec":{"group":"example.com","scope":"Namespaced",
+		"names":{"plural":%q,"kind":%q},"versions":[%s]}}`, plural, plural, kind, strings.Join(all, ",")))
 }
 
 func widgets(version string) kube.Resource {
@@ -128,4 +134,65 @@ func TestVerifyAfterAnotherPreference(t *testing.T) {
 	if code, out, errs := s.run("verify", "--wait", "0"); code != exitOK {
 		t.Errorf("after the backfill: exit code %d\n%s%s", code, out, errs)
 	}
+}
+
+// TestEveryTypeInOneVersion, which need not be the one that the group prefers: each type is in
+// the first version that can be listed and watched, for '*' and for a type that runs.
+func TestEveryTypeInOneVersion(t *testing.T) {
+	resource := func(plural string, verbs string) string {
+		return fmt.Sprintf(`{"resource":%q,"responseKind":{"kind":"Widget"},"scope":"Namespaced","verbs":[%s]}`, plural, verbs)
+	}
+	const both = `"list","watch"`
+	groups := fmt.Sprintf(`{"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"example.com"},"versions":[
+		{"version":"v1","resources":[%s,%s]},
+		{"version":"v2beta1","resources":[%s,%s,%s]},
+		{"version":"v2alpha1","resources":[%s,%s,%s,%s]}]}]}`,
+		resource("widgets", both), resource("unwatched", `"list"`),
+		resource("widgets", both), resource("unwatched", both), resource("gadgets", both),
+		resource("widgets", both), resource("gadgets", both), resource("gizmos", both), resource("never", `"list"`))
+	const form = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+	known := discovery.Known{
+		Core:   discovery.Document{ETag: "1", ContentType: form, Body: []byte(`{"kind":"APIGroupDiscoveryList"}`)},
+		Groups: discovery.Document{ETag: "1", ContentType: form, Body: []byte(groups)},
+	}
+	api, err := known.API()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, runs []string
+	for _, r := range every(api) {
+		got = append(got, r.Version+" "+r.Plural)
+		r.Version = "v1alpha1"
+		runs = append(runs, current(api, r).Version+" "+r.Plural)
+	}
+	want := []string{"v1 widgets", "v2beta1 unwatched", "v2beta1 gadgets", "v2alpha1 gizmos"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("'*' (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(want, runs); diff != "" {
+		t.Errorf("types that run in a version that is not served (-want +got):\n%s", diff)
+	}
+}
+
+// TestEveryTypeAfterAnotherPreference: a type that is not served in the version that its group
+// prefers by now is still one of '*' after a restart, and for verify.
+func TestEveryTypeAfterAnotherPreference(t *testing.T) {
+	s := newStage(t)
+	s.serve("v1")
+	s.put(widgets("v1"), "a", "")
+	errs, stop := s.start("*", "--flush", "1ms")
+	errs.wait(t, "scope=widgets.example.com phase=LIVE", 1)
+	stop()
+	s.serveType("gadgets", "Gadget", "v2")
+	s.put(kube.Resource{Group: "example.com", Version: "v2", Plural: "gadgets", Kind: "Gadget", Namespaced: true}, "g", "")
+	s.put(widgets("v1"), "b", "")
+	errs, stop = s.start("*", "--flush", "1ms")
+	errs.wait(t, "scope=gadgets.example.com phase=LIVE", 1)
+	s.rows(errs, 3)
+	s.plant(`DELETE FROM objects WHERE name = 'a'`)
+	code, out, _ := s.run("verify", "*", "--wait", "0")
+	if code != exitDifference || !strings.Contains(out, "widgets.example.com shop/a: ") {
+		t.Errorf("verify '*': exit code %d\n%s", code, out)
+	}
+	stop()
 }
