@@ -19,7 +19,7 @@ type Resource struct {
 	ShortNames []string // "po"
 	Categories []string // "all"
 	Verbs      []string // "get", "list", "watch"
-	Preferred  bool     // the version that the server prefers in this group
+	Preferred  bool     // its version is the one that the group prefers; that may lack other resources
 }
 
 // Can reports whether the server supports verb on r.
