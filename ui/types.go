@@ -100,7 +100,7 @@ func (u *UI) setTypes(api *discovery.API) {
 		k.serve(r)
 	}
 	for id, k := range u.kinds {
-		if _, ok := served[id]; !ok && broken[k.res.Group+"/"+k.res.Version] == nil {
+		if _, ok := served[id]; !ok && broken[k.res.APIVersion()] == nil {
 			k.vanish()
 		}
 	}
