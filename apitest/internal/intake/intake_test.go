@@ -18,7 +18,7 @@ import (
 
 const limit = 3 << 20
 
-// client is a body that comes from another goroutine; a past deadline ends its reads.
+// client is a body that comes from another goroutine; a deadline ends its reads.
 type client struct {
 	http.ResponseWriter
 	*io.PipeReader
@@ -30,7 +30,13 @@ func newClient() *client {
 	return &client{httptest.NewRecorder(), r, w}
 }
 
-func (c *client) SetReadDeadline(time.Time) error { return c.CloseWithError(io.ErrNoProgress) }
+func (c *client) SetReadDeadline(at time.Time) error {
+	if left := time.Until(at); left > 0 {
+		time.AfterFunc(left, func() { c.CloseWithError(io.ErrNoProgress) })
+		return nil
+	}
+	return c.CloseWithError(io.ErrNoProgress)
+}
 
 // receive reads the body of a client, and returns its length and the code of its Status.
 func receive(t *testing.T, b *intake.Budget, c *client, says int64, from io.Reader) (n, code int) {
@@ -116,7 +122,7 @@ func TestBodiesThatAreUsedCount(t *testing.T) {
 		began := time.Now()
 		c := newClient()
 		go c.to.Write(make([]byte, intake.Free+1))
-		if n, code := receive(t, b, c, limit, c); code != http.StatusTooManyRequests || time.Since(began) != intake.Patience {
+		if n, code := receive(t, b, c, limit, c); code != http.StatusTooManyRequests || time.Since(began) != intake.Patience+intake.Prompt {
 			t.Errorf("after %v: %d bytes, HTTP %d", time.Since(began), n, code)
 		}
 		c.CloseWithError(io.ErrUnexpectedEOF)
@@ -216,6 +222,40 @@ func TestManyAwaitedBodies(t *testing.T) {
 			c.CloseWithError(io.ErrUnexpectedEOF)
 		}
 		all.Wait()
+	})
+}
+
+// TestABodyThatWaitedTooLongIsRead, so that its client, which sends all first, sees the answer. A
+// client that does not send on is not waited for.
+func TestABodyThatWaitedTooLongIsRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := intake.New(limit + 100)
+		holder := newClient()
+		go func() { holder.to.Write(make([]byte, limit)); holder.to.Close() }()
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", holder)
+		r.ContentLength = limit
+		var s intake.Share
+		if _, st := s.Read(b, holder, r, limit); st != nil {
+			t.Fatal(st)
+		}
+		for _, sends := range []int{limit, limit - 1000} {
+			c, began, sent := newClient(), time.Now(), make(chan error, 1)
+			go func() {
+				_, err := c.to.Write(make([]byte, sends))
+				if sent <- err; sends == limit {
+					c.to.Close()
+				}
+			}()
+			_, code := receive(t, b, c, limit, c)
+			want := intake.Patience
+			if sends < limit {
+				want += intake.Prompt
+			}
+			if err := <-sent; code != http.StatusTooManyRequests || time.Since(began) != want || err != nil {
+				t.Errorf("a client that sends %d of %d bytes: HTTP %d after %v, its error is %v", sends, limit, code, time.Since(began), err)
+			}
+		}
+		s.Release()
 	})
 }
 

@@ -35,12 +35,24 @@ func (s *Share) Read(of *Budget, w http.ResponseWriter, r *http.Request, limit i
 	case errors.As(err, &tooLarge):
 		return nil, wire.EntityTooLarge(limit)
 	case err == ErrCrowded:
-		w.Header().Set("Connection", "close") // what is left of the body is not read
+		s.drain(w, body)
+		w.Header().Set("Connection", "close")
 		return nil, wire.Throttled(1)
 	case err != nil:
 		return nil, wire.BadRequest("read the body: %v", err)
 	}
 	return b, nil
+}
+
+// drain reads what is left of a body that waited too long: a client that is sending does not see
+// an answer. A client that gave way, because it sends slowly, is not waited for.
+func (s *Share) drain(w http.ResponseWriter, body io.Reader) {
+	s.of.mu.Lock()
+	gone := s.gone
+	s.of.mu.Unlock()
+	if !gone && http.NewResponseController(w).SetReadDeadline(time.Now().Add(Prompt)) == nil {
+		_, _ = io.Copy(io.Discard, body) // its answer is the same if that fails
+	}
 }
 
 // pieces reads body into a buffer that grows as it comes.
