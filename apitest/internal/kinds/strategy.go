@@ -97,7 +97,7 @@ func MovesGeneration(r *object.Info, old, o *object.Object) bool {
 		NullLists(&kept, "endpoints", "ports")
 		o = &kept
 	}
-	return !o.SameFields(old, func(name string) bool { return name != "status" })
+	return !o.SameFields(old, func(name string) bool { return name != "status" || !r.BuiltIn && !r.Status })
 }
 
 // RefuseStatus validates the object of a write to its status.
