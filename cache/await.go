@@ -28,9 +28,9 @@ var ErrVanished = errors.New("the object was deleted before the cache showed it,
 //
 // Await also returns nil, or [ErrVanished] (see below), for one of these reasons:
 //
-//   - The watch of its namespace has reached the written revision: if the store does not have
-//     the object, it was deleted, or the selectors do not match it any more.
-//   - Two lists began since the call, and the last list ended: it was requested after the write.
+//   - The watch of the object's namespace has reached the written revision: if the store does not
+//     have the object, it was deleted, or the selectors do not match it any more.
+//   - Two or more lists began since the call; the last one, later than the write, has ended.
 //   - The store does not have the object, and the informer does not watch its namespace.
 //   - The store does not have the object, and the selectors or the Shard exclude written. The name
 //     and namespace of written are always compared, its labels if it has a method GetLabels, and
@@ -38,11 +38,11 @@ var ErrVanished = errors.New("the object was deleted before the cache showed it,
 //
 // For the first two reasons, Await returns [ErrVanished] instead of nil if the store never had the
 // object since the call, and the informer listed again meanwhile. Then the object was deleted, or a
-// selector excludes it by a field or labels that written lacks. No handler was called with it since
-// the call.
+// selector excludes it by a field or labels that the argument written lacks. No handler was called
+// with it since the call.
 //
 // Await may wait until ctx is done if the server was restored to a state before the write, or if
-// another write follows at once and revisions are not numbers: only the written revision counts.
+// revisions are not numbers and another write follows at once: then only an equal revision counts.
 //
 // If ctx ends first, or the informer has ended, the error says why, as for WaitSynced.
 // Handlers must not call Await of their own informer.

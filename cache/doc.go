@@ -7,8 +7,8 @@
 // deltas, one call at a time and in the order of the events. With a [Snapshot] on disk
 // the next process resumes where this one ended. A [Group] shares informers.
 //
-// An informer that does not sync reports why. The errors of [Informer.WaitSynced], when its
-// context ends, of [Informer.Ready] and [Informer.Status] name the reason:
+// An informer that does not sync reports why. The reason is in the errors of [Informer.Ready] and
+// [Informer.Status], and in that of [Informer.WaitSynced] when its context ends:
 //
 //   - "Run was not called": add it to the Manager, or call Run, or Group.Run.
 //   - "forbidden", "unauthorized": the service account lacks list or watch on the
@@ -20,6 +20,6 @@
 //     informer: WaitSynced and Await wait until ctx ends, and Handle waits for ever.
 //   - "the informer ended": with the error that Run returned, such as a *BudgetError.
 //
-// With Options.Logger, or the logger of a Manager or a [Group], each change of this
-// state is logged in one line.
+// With Options.Logger, or the logger of a Manager or a [Group], each change of state is logged in
+// one line.
 package cache

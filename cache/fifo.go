@@ -198,8 +198,8 @@ func (q *DeltaFIFO[T]) Age() time.Duration {
 // not end with the informer.
 //
 // A change is acknowledged when the loop asks for the next object. With a [Snapshot], the next
-// process delivers again the deletions that were not acknowledged when this process or the loop
-// ended, and those that occur up to twice Snapshot.Every after the end of the loop. For loops that
+// process delivers the deletions that were not acknowledged when this process or the loop ended,
+// and those that occur after the end of the loop, for up to twice Snapshot.Every. For loops that
 // have ended only the last 4096 deletions are kept; OnError gets the number of the others.
 func (i *Informer[T]) Changes(ctx context.Context, o FIFOOptions) iter.Seq[Delta[T]] {
 	return func(yield func(Delta[T]) bool) {

@@ -33,7 +33,7 @@ type Handler[T kube.Object] struct {
 // running, Handle returns after the calls for the existing objects, and other handlers wait
 // meanwhile. A handler must not call Handle on its own informer.
 //
-// A panic of f passes through Handle if f runs in its goroutine; otherwise see [Informer.Run].
+// A panic of f passes through Handle if Handle calls f; otherwise see [Informer.Run].
 func (i *Informer[T]) Handle(f func(Delta[T])) *Handler[T] {
 	return i.handle(&Handler[T]{f: f})
 }

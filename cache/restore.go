@@ -29,9 +29,9 @@ import (
 // it is left out, and its deletion is not delivered, until Transform succeeds for a state from the
 // server.
 //
-// Deltas may be delivered twice: those since the last snapshot, after a crash of the process or a
-// stop during a list; and deletions that a loop over Changes had not acknowledged, each as the
-// object (Initial) and then its deletion (Inferred).
+// Deltas may be delivered twice: after a crash of the process or a stop during a list, those since
+// the last snapshot; after any end, deletions that a loop over Changes had not acknowledged, each
+// as the object (Initial) and then its deletion (Inferred).
 //
 // A file that is damaged, or whose identity differs, is renamed and reported to
 // Options.OnError, and the informer starts without it. Run fails at once if no snapshot can

@@ -18,16 +18,16 @@ var errUnwound = errors.New("a handler panicked or called runtime.Goexit: the ev
 // Run watches until ctx is done or a source ends, and returns the reason after all its
 // goroutines have ended. It can be called once.
 //
-// When ctx is done, each source ends at the first event that was not applied. The store then has
-// all earlier events of that source, and all handlers have handled them.
+// When ctx is done, each source ends. The store then has all its events up to the last applied one,
+// without a gap, and all handlers have handled them.
 //
 // Handlers are called in the goroutine of Run, or, with several sources, in those of
 // the sources, one at a time. A slow handler delays the reading from the server: a slow consumer
 // should use [Informer.Changes].
 //
-// A panic of a handler passes through Run, or Handle, if it runs in the goroutine of that;
-// otherwise it ends the program. A handler that calls runtime.Goexit ends the informer. In both
-// cases the last snapshot does not hold the event.
+// A panic of a handler passes through the Run or Handle in whose goroutine it occurs; otherwise it
+// ends the program. A handler that calls runtime.Goexit ends the informer. After a panic or Goexit
+// the last snapshot does not hold the event.
 func (i *Informer[T]) Run(ctx context.Context) error {
 	i.mu.Lock()
 	if !i.started.IsZero() || i.ended != nil {

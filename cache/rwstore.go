@@ -71,9 +71,9 @@ func (s *RWStore[T]) Load(r io.Reader, b SnapshotIdentity) (Resume, error) {
 }
 
 // LoadFile is Load from a file. Without a file it fails with fs.ErrNotExist. A file that
-// is foreign, damaged, newer or incomplete is renamed to path+".bad-"+time, so that the
-// program can start without it and the file can be examined; SnapshotError.Aside is its
-// new path. The last three such files are kept.
+// is foreign, damaged or newer is renamed to path+".bad-"+time, so that the program can start
+// without it and the file can be examined; SnapshotError.Aside is its new path. The last three such
+// files are kept.
 //
 // It also removes temporary files of a process that was killed while saving.
 func (s *RWStore[T]) LoadFile(path string, b SnapshotIdentity) (Resume, error) {

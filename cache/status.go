@@ -69,8 +69,8 @@ func (e *StaleError) Error() string {
 }
 
 // Ready returns nil if the informer is synced, runs, and had contact with the server within its
-// Options.MaxStaleness. Requests that failed since that contact, and objects that could not be
-// decoded, do not count: see Status.Err. Otherwise the error, which does not name the informer,
+// Options.MaxStaleness, else an error. Requests that failed since that contact, and objects that
+// could not be decoded, do not count: see Status.Err. The error, which does not name the informer,
 // wraps ErrNotRunning, the error of Run, a *StaleError or the error of the last request.
 func (s Status) Ready() error {
 	stale := s.stale()

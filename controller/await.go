@@ -33,8 +33,8 @@ type awaited struct {
 // state, and for instance create an object twice. Only the key waits, not the worker. After
 // Options.AwaitTimeout it runs even if the cache does not show the write. written may have another
 // type than the objects of the cache. If somebody deleted the object before the cache showed it,
-// and no handler was called because the informer had to list again ([cache.ErrVanished]), the key
-// is added again.
+// the informer may have listed again and called no handler ([cache.ErrVanished]): then the key is
+// added again.
 //
 // Await is for the writes of this process. The writes of the previous leader are in the
 // caches when [Controller.Run] begins to work, see [cache.Informer.UpToDate].
@@ -54,9 +54,9 @@ func (c *Controller[K]) AwaitDeleted(key K, cached Awaiter, deleted kube.Object)
 	c.addAwaited(key, awaited{cached.Name(), deleted, cached.AwaitDeleted})
 }
 
-// Awaited returns col, changed so that the next run of key sees its writes: for each write that
-// succeeds, key waits for each of caches, as by Await and AwaitDeleted. Use it in a run for all
-// writes of a collection:
+// Awaited returns col, changed so that the next run of key sees its writes: each write or deletion
+// that succeeds calls Await or AwaitDeleted, with key and each of the caches. Use it in a run for
+// all writes of a collection:
 //
 //	deployments := controller.Awaited(ctl, key, deployments, informer)
 //	_, _, err := deployments.CreateOrUpdate(ctx, key, ...)

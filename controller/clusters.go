@@ -83,9 +83,9 @@ func NewClusters[V any](open func(*Cluster) (V, error)) *Clusters[V] {
 	return &Clusters[V]{open: open, members: make(map[string]*engaged[V]), leaving: make(map[string]*engaged[V]), wake: make(chan struct{}, 1)}
 }
 
-// ForClusters is [For] in each cluster: pick gets the V of a cluster, which the function open of
-// [NewClusters] returned, and returns the input. Like OwnsClusters and MapClusters it must be
-// called before clusters are engaged.
+// ForClusters is [For] in each cluster: pick returns the input from the V of a cluster, which is
+// what the function open of [NewClusters] returned for it. Like OwnsClusters and MapClusters it
+// must be called before clusters are engaged.
 func ForClusters[V any, T kube.Object](c *Controller[ClusterKey], s *Clusters[V], pick func(V) Input[T], only ...func(cache.Delta[T]) bool) {
 	wireClusters(c, s, pick, only, func(cluster string) func(cache.Delta[T], func(ClusterKey)) { return within(cluster, each[T]) })
 }

@@ -14,8 +14,9 @@ import (
 
 // Func brings the actual state in line with the object of a key. ctx ends when the controller
 // should stop, and after Options.Timeout. A key whose run fails is retried after a delay that
-// grows. If the error wraps a *kube.Status with RetryAfter, the delay is at least that time, of
-// which at most 2 minutes count. The key runs earlier, without any delay, if something changes.
+// grows. If the error wraps a *kube.Status with RetryAfter, the delay is at least that time, but a
+// time above 2 minutes counts as 2 minutes. The key runs earlier, without any delay, if something
+// changes.
 type Func[K comparable] func(ctx context.Context, key K) (Result, error)
 
 // Options are the settings of a Controller. The zero value is recommended.

@@ -1,6 +1,5 @@
-// Package controller calls your function to bring the actual state in line with objects:
-// it adds the keys of changed objects to a queue, and each worker calls the function with
-// one key at a time.
+// Package controller calls your function to make the actual state what objects specify: it adds the
+// keys of changed objects to a queue, and each worker calls the function with one key at a time.
 //
 //	foos := cache.New(client.Of[Foo](c, fooResource), cache.Options[Foo]{})
 //	deployments := cache.New(client.Of[Deployment](c, kube.Deployments), cache.Options[Deployment]{})

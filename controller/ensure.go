@@ -17,8 +17,8 @@ import (
 // it. Unlike [client.Collection.CreateOrUpdate] it first calls f with a copy of the
 // object in the cache: if f changes nothing, as in most runs, Ensure sends no request and
 // returns the copy. If the cache has no such object, f gets one without UID, and Ensure
-// creates it by one request. If f changes the copy, or the object to create exists, f runs again on
-// the server's state, as in CreateOrUpdate.
+// creates it by one request. If f changes the copy, or the request to create fails because the
+// object exists, f runs again on the server's state, as in CreateOrUpdate.
 //
 // Use it with a collection of [Awaited], and an informer that is an input of the
 // controller by [For], [Owns] or [Map]: a change by others then leads to another run.

@@ -91,11 +91,12 @@ func mapped[K comparable, T kube.Object](f func(T) []K) func(cache.Delta[T], fun
 }
 
 // GenerationChanged passes creations, deletions, resyncs, and updates that change
-// metadata.generation. For resources that count generations, as custom resources do, it does not
-// pass updates that change only status or metadata. It passes a new deletionTimestamp, which
-// changes the generation too, and each update that a later list shows, because a restored server
-// counts the generations again. For objects without a generation, such as Services, it passes each
-// update.
+// metadata.generation. The server decides which updates change it. For a custom resource with a
+// status subresource these are all updates, except those of only status or metadata; without this
+// subresource, a change of status counts too. For a Deployment, a change of annotations counts too.
+// A new deletionTimestamp always counts. GenerationChanged also passes each update that a later
+// list shows, because a restored server counts the generations again, and each update of objects
+// without a generation, such as Services.
 func GenerationChanged[T interface {
 	kube.Object
 	GetGeneration() int64

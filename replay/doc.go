@@ -19,5 +19,5 @@
 // format is one JSON object per line, described in FORMAT.md; a file that was truncated, by
 // kill -9 or a full disk, plays up to that point.
 //
-// Replays use package time only, so testing/synctest makes them virtual.
+// Replays wait only by package time: in testing/synctest they take no real time.
 package replay

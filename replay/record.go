@@ -40,10 +40,10 @@ type Cluster struct {
 	GitVersion string `json:"gitVersion,omitempty"`
 }
 
-// Redaction states which values were replaced. Credentials in headers and tokens are
-// always replaced.
+// Redaction states which values were replaced. Tokens are always replaced, and last-applied
+// annotations if Secrets or Env is set. Headers with credentials are not recorded.
 type Redaction struct {
-	Secrets bool `json:"secrets"` // data of Secrets, and last-applied annotations
+	Secrets bool `json:"secrets"` // data of Secrets
 	Env     bool `json:"env"`     // values of environment variables
 }
 

@@ -19,11 +19,10 @@ const (
 )
 
 // A redactor replaces secrets in JSON values that arrive in pieces, by as many other
-// bytes. It decides by names: data and stringData of a Secret, the last-applied
-// annotation, the token of a TokenReview or TokenRequest, and, if requested, values of
-// environment variables. Data of an object that may still turn out to be a Secret is
-// held back until the object ends.
-// ends.
+// bytes. It decides by names: data and stringData of a Secret, and values of environment variables,
+// each if requested, the last-applied annotation if either is requested, and always the token of a
+// TokenReview or TokenRequest. Data of an object that may still turn out to be a Secret is held
+// back until the object ends.
 //
 // It checks just enough grammar to detect invalid JSON. From there on, everything
 // except white space and punctuation is replaced, until the open brackets are closed:

@@ -18,21 +18,23 @@ import (
 // recording go into one server, so no object should be in two streams of a resource: an object that
 // leaves the selection of either is deleted.
 //
-// A change has its recorded revision, so that revisions which a client kept are still valid. If
-// that is no 63-bit number (those of etcd are), or not higher than the server's, the change gets
-// the server's next one, and [State.Revision] maps the two. Changes of several streams that arrived
-// within 5 s are made in the order of their revisions. If the revision of a change is not higher
-// than that of an earlier change in its stream, or of a change that arrived in any stream more than
-// 5 s earlier, as after a restore, the change is made as it arrived. An object is stored as
-// recorded, except for the resourceVersion. If a client of the server made an object of the same
-// name, that object is deleted first, at a revision of its own. A change of redacted values alone
-// is played too, and so is a change with a revision that a restored etcd assigned again.
+// A change has its recorded revision, so that revisions which a client kept are still valid. If the
+// recorded revision is not a 63-bit number (etcd's revisions are), or is not higher than the
+// server's, the change gets the server's next revision, and [State.Revision] maps the two. Changes
+// of several streams that arrived within 5 s are made in the order of their revisions. If the
+// revision of a change is not higher than that of an earlier change in its stream, or of a change
+// that arrived in any stream more than 5 s earlier, as after a restore, the change is made in the
+// order of arrival. An object is stored as recorded, except for the resourceVersion. If a client of
+// the server made an object of the same name, that object is deleted first, at a revision of its
+// own. A change of redacted values alone is played too, and so is a change with a revision that a
+// restored etcd assigned again.
 //
 // Some deletions are shown only by a list, or by a new object of the same name. Such a deletion
-// gets the highest free revision: not above the list's, or below the new object's. A revision is
-// free if no recorded change has it. If none is free, or changes of higher revisions arrived more
-// than 5 s before, the deletion gets the server's next revision. Then the changes directly after
-// it, up to the first gap in the recorded revisions, get higher revisions than recorded.
+// gets the highest free revision up to that of the list, or below that of the new object. A
+// revision is free if no recorded change has it. If none is free, or changes of higher revisions
+// arrived more than 5 s before, the deletion gets the server's next revision. Then the changes
+// directly after it, up to the first gap in the recorded revisions, get higher revisions than
+// recorded.
 //
 // If the recording or a client deleted an object's definition, a change of the object makes the
 // server serve its resource again; where the definition was replaced by one of another kind or
@@ -134,7 +136,7 @@ func info(t *Target) apitest.ResourceInfo {
 	return apitest.ResourceInfo{Resource: t.Resource, Columns: t.Columns, Defined: t.Columns != nil}
 }
 
-// Len returns the number of changes: one that several streams have counts once.
+// Len returns the number of changes. A change in several streams counts once.
 func (s *State) Len() int { return len(s.steps) }
 
 // Play makes the changes at the pace of p, and returns after the last one, or when ctx

@@ -82,9 +82,9 @@ type Recordable interface {
 	JSON() string
 }
 
-// Record returns events, and records them when the loop receives them. The loop gets
-// them without redaction. It can be ranged over as often as events can; each time
-// continues the same stream. If recording fails, the loop continues: see [Writer.Err].
+// Record returns events, and records them when the loop receives them. The loop gets them
+// unredacted. The returned sequence can be ranged over as often as events can; each time continues
+// the same stream. If recording fails, the loop continues: see [Writer.Err].
 func Record[T Recordable](s *Stream, events iter.Seq2[watch.Event[T], error]) iter.Seq2[watch.Event[T], error] {
 	return func(yield func(watch.Event[T], error) bool) {
 		initial := false

@@ -2,8 +2,8 @@ package replay
 
 import "slices"
 
-// Redact returns a copy of b, a JSON value, in which the values that rules selects are
-// replaced by as many other bytes, as a Writer does. It does not change b.
+// Redact returns a copy of b, a JSON value, in which the values that the Redaction names, and
+// tokens, are overwritten at their length, as by a Writer. It does not change b.
 func Redact(b []byte, rules Redaction) []byte {
 	r := newRedactor(rules, false, false)
 	out := make([]byte, 0, len(b))

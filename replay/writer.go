@@ -23,21 +23,21 @@ import (
 // Options set how a recording is written. The zero value is the recommended setting;
 // for large recordings set Gzip.
 type Options struct {
-	// Gzip compresses. Entries are flushed before the recorded program waits, so a
-	// truncated file still plays.
+	// Gzip compresses. Requests, parts of bodies and events are flushed before the recorded program
+	// waits for the server; the events of a list, when it ends. So a truncated file still plays.
 	Gzip bool
 
 	// MaxBytes limits the size of a recording, uncompressed: later entries are dropped,
 	// and Err returns ErrFull. 0 = 1 GiB, negative = no limit.
 	MaxBytes int64
 
-	// IncludeSecrets keeps the data of Secrets, and last-applied annotations, for
-	// everyone who can read the file. Tokens and credentials of
-	// requests are never kept.
+	// IncludeSecrets keeps the data of Secrets, for everyone who can read the file, and, together
+	// with IncludeEnv, last-applied annotations. Tokens, and credentials of requests, are never
+	// kept.
 	IncludeSecrets bool
 
-	// IncludeEnv keeps the values of environment variables of containers, which are
-	// often credentials.
+	// IncludeEnv keeps the values of environment variables of containers, which are often
+	// credentials, and, together with IncludeSecrets, last-applied annotations.
 	IncludeEnv bool
 
 	// Conceal, if set, overwrites in b the credentials that the server repeats, by as many bytes.
@@ -61,9 +61,9 @@ var (
 )
 
 // Writer writes a recording. It is safe for concurrent use. Entries are written to the
-// underlying writer as they are recorded, each in one piece; with Options.Gzip, they are
-// flushed before the recorded program waits. So a program that is killed leaves a file that
-// plays: a line that was cut off is no error.
+// underlying writer as they are recorded, each in one piece; with Gzip, they are flushed as
+// Options.Gzip says. So a program that is killed leaves a file that plays: a line that was cut off
+// is no error.
 //
 // If recording fails, the recorded traffic continues: Err and Close return the first
 // failure, or ErrLost.

@@ -26,7 +26,8 @@ func Resume(ctx context.Context, s Sink, scope Scope) error {
 // object again: this restores rows that were deleted or changed in the table. The history
 // gets the state of each object, with a new epoch, and a GAP record for the changes that the
 // list replaces. If the scope has no complete list yet, the collection is listed again in the same
-// epoch. A paused scope stays paused. The rest is as for [Pause].
+// epoch. A paused scope stays paused. What [Pause] says about scope, a Sink that is no [Reader],
+// and errors is true here too.
 func Backfill(ctx context.Context, s Sink, scope Scope) error {
 	return control(ctx, s, scope, func(p *Position) {
 		if p.Control != Paused {

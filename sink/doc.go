@@ -1,7 +1,7 @@
 // Package sink writes a Kubernetes collection into another system: a table of the current objects
-// and a history of their changes. In one epoch no change is recorded twice (HTTP may send it twice,
-// with one id). No deletion of a recorded object is missed, also after restarts, failover and the
-// loss of the server's history (410), unless a restore of the server is not detected: see below.
+// and a history of their changes. In one epoch (see [Position]) no change is recorded twice (HTTP
+// may send it twice, with one id). Every deletion of a recorded object is found, also after
+// restarts, failover and loss of history (410), except after an undetected restore: see below.
 //
 //	db, err := sqlite.Open(ctx, "cluster.db", sqlite.Options{})
 //	...

@@ -20,7 +20,8 @@ func RecordID(cluster string, epoch int64, uid string, rev kube.Revision) string
 // DeletionID returns the id of the deletion of an object. It does not depend on a revision,
 // because a deletion that a list showed has none. In a scope with selectors the ids of deletions
 // are others, which also depend on the revision of the event or list: an object that left the
-// selection may have come back before it was deleted, and then has two DELETED records.
+// selection, returned and was deleted, all before the Runner asked the server whether it exists,
+// has two DELETED records.
 func DeletionID(cluster string, epoch int64, uid string) string {
 	return identify(cluster, epoch, "deleted", uid)
 }

@@ -39,10 +39,10 @@ const RecordVersion = 1
 // case, source "/clusters/" and Cluster, subject Resource, Namespace and Name, time
 // Time, data Object.
 type Record struct {
-	// ID depends on the epoch and the state of the object, and not on whether an event or a list
-	// showed that; see RecordID, and DeletionID for DELETED. The ID of a LEFT and, with selectors,
-	// of a DELETED also depends on the event or list. No two records of one history have the same
-	// ID.
+	// ID depends on the epoch and the state of the object, no matter whether an event or a list
+	// showed this state; see RecordID, and DeletionID for DELETED. Only the ID of a LEFT and, with
+	// selectors, of a DELETED depends on the event or list too. No two records of one history have
+	// the same ID.
 	ID   string `json:"id"`
 	Type Type   `json:"type"`
 

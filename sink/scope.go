@@ -136,11 +136,11 @@ type Position struct {
 	Generation int64
 	Sequence   int64
 
-	// Epoch is increased after the server was restored to an earlier state, for each list that
-	// begins until one is complete; by a Backfill; when the table is written again for another
+	// Epoch is increased by each list that begins after the server was restored to an earlier
+	// state, until one is complete; by a Backfill; when the table is written again for another
 	// selection; by a Reshard unless all shards are complete at one revision; when package
-	// cloudevents has to post all objects again; and when a resource is served again after Drop.
-	// It is part of each record's ID.
+	// cloudevents has to post all objects again; and when a resource is served again after Drop. It
+	// is part of each record's ID.
 	Epoch int64
 
 	Phase Phase

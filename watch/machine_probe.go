@@ -23,7 +23,7 @@ import (
 // as asked was not held back.
 
 // ErrMute is the Cause of a RESTART when the server has later revisions and nothing arrives on
-// watches, whatever time they are asked to last.
+// watches, not even on those that were asked to be short.
 var ErrMute = errors.New("nothing arrives on watches, though the server has later revisions: a proxy on the way may hold responses back, or end them")
 
 // maxShortened is how often the time of watches is made shorter before the collection is listed.

@@ -27,10 +27,10 @@ type Options struct {
 	// the watch cannot be resumed there: see Event.Cause.
 	Revision kube.Revision
 
-	// Seen is the latest known revision of the same server. It is not lower than Revision, if
-	// that is set. If the server's revision is lower than Seen, the server was restored to an
-	// earlier state: the collection is delivered again, and the Cause of RESTART is
-	// ErrAhead. The check costs one request, a list of one object.
+	// Seen is the latest known revision of the same server. If it is lower than Revision, it is not
+	// used. If the server's revision is lower than Seen, the server was restored to an earlier
+	// state: the collection is delivered again, and the Cause of RESTART is ErrAhead. The check
+	// costs one request, a list of one object.
 	Seen kube.Revision
 
 	// Limit is the page size of a list; 0 = 500, negative = no pages.
@@ -50,18 +50,18 @@ type Options struct {
 	//
 	// If that revision is lower than the watcher's, the server was restored to an earlier
 	// state, and the collection is listed again. The revision is also checked when a server
-	// could not be reached, and when a watch did not end at the time that was asked for. Such ends
-	// cause a check at most once in 30 seconds; if they are repeated, as behind a proxy, checks
-	// become rarer, down to one in Idle. An error response ends the check, and the watch
-	// continues. If no connection can be made, the check is repeated. If there is a connection but
-	// no response, the check is tried five times, and then once after each watch; these watches are
-	// asked to last at most a minute.
+	// could not be reached, and when a watch ended with an error, or earlier or later than it was
+	// asked to. Such an end causes a check at most once in 30 seconds; if such ends are repeated,
+	// as behind a proxy, checks become rarer, down to one per Idle. An error response ends the
+	// check, and the watch continues. If no connection can be made, the check is repeated. If there
+	// is a connection but no response, the check is tried five times, and then once after each
+	// watch; these watches are asked to last at most a minute.
 	//
 	// If the revision is higher and watches deliver nothing, a proxy may hold responses back until
 	// their end. The server is then asked to end watches within half of Idle, and later within an
 	// eighth, until something arrives on a watch before its end. If nothing arrives on the shortest
 	// watches either, the collection is listed after Idle, then after twice Idle, and from then on
-	// after three times Idle each.
+	// always after three times Idle.
 	Idle time.Duration
 
 	// MarkerTimeout is how long to wait for the bookmark that ends the initial objects of a
