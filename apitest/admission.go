@@ -136,9 +136,7 @@ func (a *admitting) validate(old, o *object.Object) *kube.Status {
 	} else if o != nil {
 		a.show(o, "", false)
 	}
-	if o != nil {
-		o.Forget()
-	}
+	o.Forget()
 	st := a.call(false, a.validating)
 	a.c.warnings = append(a.c.warnings, a.Warnings...)
 	return st

@@ -275,8 +275,12 @@ func (o *Object) Size() int {
 	return len(o.Body)
 }
 
-// Forget gives up values that are decoded: they are a hundred times as large as the JSON.
+// Forget gives up values that are decoded: they are a hundred times as large as the JSON. o may be
+// nil.
 func (o *Object) Forget() {
+	if o == nil {
+		return
+	}
 	o.Fields = slices.Clone(o.Fields) // another object may have them too
 	for i := range o.Fields {
 		o.Fields[i].decoded = nil
