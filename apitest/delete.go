@@ -248,14 +248,13 @@ func (s *Server) deleteCollection(x *Exchange, w http.ResponseWriter, q *store.Q
 	if st := x.shows(w, v, p.Objects...); st != nil {
 		return st
 	}
-	c := s.deletion(x, &opts, d)
-	st = c.removeAll(p, d)
-	c.warn(w)
+	b, st := v.List(p, false)
 	if st != nil {
 		return st
 	}
-	b, st := v.List(p, false)
-	if st == nil {
+	c := s.deletion(x, &opts, d)
+	st = c.removeAll(p, d)
+	if c.warn(w); st == nil {
 		wire.WriteJSON(w, http.StatusOK, "application/json", b)
 	}
 	return st

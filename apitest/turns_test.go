@@ -244,55 +244,58 @@ func TestHooksHoldNoTurn(t *testing.T) {
 // TestWritesThatWaitHoldLittle: while its webhook is called, a write holds its JSON, and not what
 // it decoded.
 func TestWritesThatWaitHoldLittle(t *testing.T) {
-	srv, called, goOn := apitest.New(t), make(chan bool), make(chan bool)
+	const writes = 4 // one after the other: none waits for the turn of another
+	srv, called := apitest.New(t), make(chan bool)
+	goOn := map[string]chan bool{"/mutates": make(chan bool), "/validates": make(chan bool)}
 	h := &hookServer{t: t, Server: httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(io.LimitReader(r.Body, 1<<10))
 		io.Copy(io.Discard, r.Body)
 		_, uid, _ := strings.Cut(string(b), `"uid":"`)
 		called <- true
-		<-goOn
+		<-goOn[r.URL.Path]
 		fmt.Fprintf(w, `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":"%.36s","allowed":true}}`, uid)
 	}))}
 	t.Cleanup(h.Close)
 	srv.AddResource(apitest.ResourceInfo{Resource: kube.Resource{Group: "x.io", Version: "v1", Plural: "ks", Kind: "K", Namespaced: true},
 		Schema: json.RawMessage(`{"type":"object","x-kubernetes-preserve-unknown-fields":true}`)})
-	for _, kind := range []string{"Mutating", "Validating"} {
-		h.configure(srv, kind, "/waits", strings.NewReplacer(`""`, `"x.io"`, "configmaps", "ks").Replace(aboutConfigMaps), `,"timeoutSeconds":30`)
-	}
-	h.configure(srv, "Validating", "/waits2", strings.Replace(aboutConfigMaps, "configmaps", "pods", 1), `,"timeoutSeconds":30`)
+	about := strings.NewReplacer(`""`, `"*"`, "configmaps", `ks","pods`).Replace(aboutConfigMaps)
+	h.configure(srv, "Mutating", "/mutates", about, `,"timeoutSeconds":30`)
+	h.configure(srv, "Validating", "/validates", about, `,"timeoutSeconds":30`)
 	many := func(part string, n int) string { return strings.Repeat(part+",", n) + part }
-	for _, c := range []struct {
-		path, object string
-		calls        int
-	}{
-		{"/apis/x.io/v1/namespaces/a/ks", `{"apiVersion":"x.io/v1","kind":"K","metadata":{"generateName":"a"},"x":[` + many(`{"a":0}`, 200_000) + `]}`, 2},
-		{"/api/v1/namespaces/a/pods", `{"metadata":{"generateName":"a"},"spec":{"containers":[{"name":"a","image":"b","env":[` + many(`{"name":"x","value":"y"}`, 50_000) + `]}]}}`, 1},
+	for path, body := range map[string]string{
+		"/apis/x.io/v1/namespaces/a/ks": `{"apiVersion":"x.io/v1","kind":"K","metadata":{"generateName":"a"},"x":[` + many(`{"a":0}`, 200_000) + `]}`,
+		"/api/v1/namespaces/a/pods":     `{"metadata":{"generateName":"a"},"spec":{"containers":[{"name":"a","image":"b","env":[` + many(`{"name":"x","value":"y"}`, 50_000) + `]}]}}`,
 	} {
 		before := heapMiB()
 		var all sync.WaitGroup
-		for range 4 {
-			all.Go(func() {
-				resp, err := send(t.Context(), srv, http.MethodPost, c.path+"?dryRun=All", c.object, "Content-Type", "application/json")
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				resp.Body.Close()
-				if resp.StatusCode != http.StatusCreated {
-					t.Errorf("HTTP %d", resp.StatusCode)
-				}
-			})
+		post := func() {
+			resp, err := send(t.Context(), srv, http.MethodPost, path+"?dryRun=All", body, "Content-Type", "application/json")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			resp.Body.Close()
+			if resp.StatusCode != http.StatusCreated {
+				t.Errorf("HTTP %d", resp.StatusCode)
+			}
 		}
-		for call := range c.calls {
-			for range 4 {
-				<-called
+		check := func(what string) {
+			if held, most := heapMiB()-before, 15*writes*len(body)>>20; held > most { // they decode 25 to 45 times their JSON
+				t.Errorf("%d writes of %d bytes to %s hold %d MiB while the webhook %s, want at most %d", writes, len(body), path, held, what, most)
 			}
-			if held, most := heapMiB()-before, 15*4*len(c.object)>>20; held > most { // they decode 25 to 45 times their JSON
-				t.Errorf("4 writes of %d bytes to %s hold %d MiB in call %d of a webhook, want at most %d", len(c.object), c.path, held, call, most)
-			}
-			for range 4 {
-				goOn <- true
-			}
+		}
+		for range writes {
+			all.Go(post)
+			<-called
+		}
+		check("mutates")
+		for range writes {
+			goOn["/mutates"] <- true
+			<-called
+		}
+		check("validates")
+		for range writes {
+			goOn["/validates"] <- true
 		}
 		all.Wait()
 	}
@@ -307,9 +310,10 @@ func TestListsInAnotherVersionTakeTheWholeTurn(t *testing.T) {
 		version := func(name, schema string) string {
 			return fmt.Sprintf(`{"name":%q,"served":true,"storage":%t,"schema":{"openAPIV3Schema":{"type":"object","properties":{%s}}}}`, name, name == "v1", schema)
 		}
+		accept := ""
 		ask := func(method, path, body, agent string) (code int, took time.Duration, answer string) {
 			began := time.Now()
-			resp, err := send(t.Context(), srv, method, path, body, "Content-Type", "application/json", "User-Agent", agent)
+			resp, err := send(t.Context(), srv, method, path, body, "Content-Type", "application/json", "User-Agent", agent, "Accept", accept)
 			if err != nil {
 				t.Error(err)
 				return
@@ -325,13 +329,24 @@ func TestListsInAnotherVersionTakeTheWholeTurn(t *testing.T) {
 				t.Fatalf("HTTP %d %.300s", code, body)
 			}
 		}
+		const table, yaml = "application/json;as=Table;v=v1;g=meta.k8s.io", "application/yaml"
 		for _, c := range []struct {
-			path string
-			code int
-		}{{"v1/ks", http.StatusOK}, {"v2/ks", http.StatusRequestEntityTooLarge}, {"v2/ks?limit=100", http.StatusOK}} {
-			if code, _, body := ask(http.MethodGet, "/apis/x.io/"+c.path, "", ""); code != c.code {
+			method, path, accept string
+			code                 int
+		}{
+			{http.MethodGet, "v1/ks", "", http.StatusOK},
+			{http.MethodGet, "v2/ks", "", http.StatusRequestEntityTooLarge},
+			{http.MethodGet, "v2/ks", yaml, http.StatusRequestEntityTooLarge},
+			{http.MethodGet, "v2/ks?includeObject=Object", table, http.StatusRequestEntityTooLarge},
+			{http.MethodGet, "v2/ks", table, http.StatusOK},
+			{http.MethodDelete, "v2/namespaces/a/ks", "", http.StatusRequestEntityTooLarge},
+			{http.MethodGet, "v2/ks?limit=100", "", http.StatusOK},
+			{http.MethodGet, "v2/namespaces/a/ks/k199", "", http.StatusOK},
+		} {
+			accept = c.accept
+			if code, _, body := ask(c.method, "/apis/x.io/"+c.path, "", ""); code != c.code {
 				t.Errorf("%s: HTTP %d %.300s", c.path, code, body)
-			} else if code != http.StatusOK && !strings.Contains(body, `"message":"The defaults of version v2 add more than 33554432 bytes to this list: list fewer objects, with limit"`) {
+			} else if code != http.StatusOK && !strings.Contains(body, "The defaults of version v2 add more than 33554432 bytes to this list") {
 				t.Errorf("%s: %.300s", c.path, body)
 			}
 		}
@@ -347,8 +362,10 @@ func TestListsInAnotherVersionTakeTheWholeTurn(t *testing.T) {
 		}
 		synctest.Wait()
 		for path, want := range map[string]int{"v1/ks": http.StatusOK, "v2/ks?limit=2": http.StatusTooManyRequests, "v2/namespaces/a/ks/k1": http.StatusOK} {
-			if code, took, _ := ask(http.MethodGet, "/apis/x.io/"+path, "", ""); code != want || (took > 0) != (code != http.StatusOK) {
-				t.Errorf("%s beside heavy writes: HTTP %d after %v", path, code, took)
+			for _, accept = range []string{"", table, yaml} {
+				if code, took, _ := ask(http.MethodGet, "/apis/x.io/"+path, "", ""); code != want || (took > 0) != (code != http.StatusOK) {
+					t.Errorf("%s as %q beside heavy writes: HTTP %d after %v", path, accept, code, took)
+				}
 			}
 		}
 		close(goOn)
@@ -416,5 +433,60 @@ func TestWhatAWebhookAddsTakesATurn(t *testing.T) {
 				t.Errorf("%s: HTTP %d", when, code)
 			}
 		}
+	}
+}
+
+// TestWhatASecondWebhookSeesTakesATurn, if it gets the object in another version.
+func TestWhatASecondWebhookSeesTakesATurn(t *testing.T) {
+	srv, h := apitest.NewWith(t, apitest.Options{NoValidation: true}), newHookServer(t)
+	goOn, made, last, done := make(chan struct{}), make(chan bool, 1), make(chan bool, 1), make(chan int, 2)
+	srv.On(apitest.Match{UserAgent: "stuck"}, func(w http.ResponseWriter, r *http.Request) {
+		apitest.Continue(&stuck{ResponseWriter: w, goOn: goOn, made: made}, r)
+	})
+	post := func(path, agent, body string) {
+		resp, err := send(t.Context(), srv, http.MethodPost, path, body, "User-Agent", agent, "Content-Type", "application/json")
+		if err != nil {
+			t.Error(err)
+			done <- 0
+			return
+		}
+		resp.Body.Close()
+		done <- resp.StatusCode
+	}
+	post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "", twoVersions("v1"))
+	if code := <-done; code != http.StatusCreated {
+		t.Fatalf("HTTP %d", code)
+	}
+	h.answers["/first"] = func(map[string]any) any {
+		go post("/api/v1/namespaces/a/secrets", "stuck", `{"metadata":{"name":"a"},"data":{"a":"`+strings.Repeat("x", 2_500_000)+`"}}`)
+		<-made
+		return map[string]any{"allowed": true}
+	}
+	h.answers["/last"] = func(map[string]any) any {
+		last <- true
+		return map[string]any{"allowed": true}
+	}
+	about := func(version string) string {
+		return strings.NewReplacer(`""`, `"example.com"`, `"v1"`, `"`+version+`"`, "configmaps", "widgets").Replace(aboutConfigMaps)
+	}
+	h.configure(srv, "Mutating", "/first", about("v1"), `,"timeoutSeconds":20`)
+	h.configure(srv, "Mutating", "/last", about("v1alpha1"), `,"timeoutSeconds":20,"matchPolicy":"Equivalent"`)
+	go post(fmt.Sprintf(widgets, "v1"), "", `{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"},"spec":{"color":"`+strings.Repeat("x", 2_000_000)+`"}}`)
+	select {
+	case <-last:
+		t.Error("the object is converted for the second webhook while another request has the turn")
+	case code := <-done:
+		t.Errorf("HTTP %d while another request has the turn", code)
+		done <- code
+	case <-time.After(time.Second):
+	}
+	close(goOn)
+	for range 2 {
+		if code := <-done; code != http.StatusCreated {
+			t.Errorf("HTTP %d", code)
+		}
+	}
+	if len(last) != 1 {
+		t.Error("the second webhook was not called")
 	}
 }

@@ -103,6 +103,7 @@ func (c *Catalog) Custom(r kube.Resource, openAPIV3Schema []byte) (*Type, error)
 	}
 	t := &Type{id: id, root: root, meta: meta, resource: r, source: v}
 	t.described = sync.OnceValue(t.convert)
+	root.index()
 	return t, nil
 }
 

@@ -61,6 +61,23 @@ func dropNulls(n *node, v any) {
 	}
 }
 
+// index notes where n, of a custom type, has defaults: a schema may have 50,000 properties without,
+// and an object as many parts.
+func (n *node) index() bool {
+	if n == nil {
+		return false
+	}
+	n.fills = n.def != nil
+	for _, name := range n.names {
+		if n.fills = n.props[name].index() || n.fills; n.props[name].def != nil {
+			n.defaults = append(n.defaults, name)
+		}
+	}
+	items, extra := n.items.index(), n.extra.index()
+	n.fills = n.fills || items || extra
+	return n.fills
+}
+
 // room is how many values and how much text may still be added; below 0 = that was too much.
 type room struct{ values, text int }
 
@@ -75,14 +92,14 @@ func (r *room) has(name string, v any) bool {
 
 // fill sets the defaults of a custom type while there is room.
 func (r *room) fill(n *node, v any) {
-	if n == nil || !r.any() {
+	if n == nil || !n.fills || !r.any() {
 		return
 	}
 	switch v := v.(type) {
 	case map[string]any:
-		for _, name := range n.names {
+		for _, name := range n.defaults {
 			c := n.props[name]
-			if e, ok := v[name]; c.def != nil && (!ok || e == nil && !c.nullable) && r.has(name, c.def) {
+			if e, ok := v[name]; (!ok || e == nil && !c.nullable) && r.has(name, c.def) {
 				v[name] = Copy(c.def)
 			}
 		}

@@ -26,6 +26,7 @@ func TestDefaultsAreLimited(t *testing.T) {
 		fits        bool
 	}{
 		{"values", values(100), 100, true},
+		{"none, of many properties,", strings.ReplaceAll(values(50_000), `,"default":7`, ""), 20_000, true},
 		{"values", values(100), 101, false},
 		{"values", values(400), 20_000, false},
 		{"values of one default", `"a":{"type":"array","items":{"type":"integer"},"default":[` + strings.Repeat("1,", 998) + `1]}`, 10, true},

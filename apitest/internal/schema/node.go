@@ -23,6 +23,8 @@ type node struct {
 	required []string
 	def      any
 	nullable bool
+	defaults []string // names of props that have one
+	fills    bool     // it or a node below has defaults
 
 	preserve, embedded, intOrString bool
 

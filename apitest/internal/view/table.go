@@ -12,7 +12,7 @@ import (
 // table returns objects as a Table; the first one of v has the columns, later frames of
 // a watch have null. Rows have the cells of all columns: the client omits those that it
 // does not show.
-func (v *View) table(objects []*object.Object, meta listMeta) []byte {
+func (v *View) table(objects []*object.Object, meta listMeta) ([]byte, *kube.Status) {
 	p := scalePrinter
 	if v.Info != &scaleInfo {
 		p = kinds.PrinterOf(v.Info)
@@ -39,7 +39,7 @@ func (v *View) table(objects []*object.Object, meta listMeta) []byte {
 		b = append(b, object.Marshal(p.Columns)...)
 	}
 	if len(objects) == 0 && p.Bare {
-		return append(b, `,"rows":null}`...)
+		return append(b, `,"rows":null}`...), nil
 	}
 	b = append(b, `,"rows":[`...)
 	r := &columns.Row{Now: v.At}
@@ -55,9 +55,11 @@ func (v *View) table(objects []*object.Object, meta listMeta) []byte {
 		if o == v.standard {
 			r.Cells[0] = o.Meta.Name + " (default)"
 		}
-		b = v.appendRow(b, r)
+		if b = v.appendRow(b, r); len(b) > size+mostAdded {
+			return nil, v.tooMuchAdded()
+		}
 	}
-	return append(b, "]}"...)
+	return append(b, "]}"...), nil
 }
 
 // appendRow appends r as a row of a Table.
@@ -87,5 +89,6 @@ func Row(info *object.Info, o *object.Object, at time.Time) []byte {
 	own := *info
 	own.Core = kube.Resource{} // o is in its own form, not in that in which it is kept
 	v := &View{Info: &own, version: "v1", include: "Object", At: at}
-	return v.table([]*object.Object{o}, listMeta{})
+	b, _ := v.table([]*object.Object{o}, listMeta{})
+	return b
 }

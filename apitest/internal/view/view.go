@@ -130,10 +130,10 @@ func (v *View) Decodes(whole bool, objects ...*object.Object) (n int) {
 			size = len(o.RawMeta)
 		}
 		switch {
+		case v.as != "PartialObjectMetadata" && len(objects) > 1 && converts(v.Info, o):
+			return wire.BodyLimit
 		case whole || v.Binary:
 			n += size
-		case v.as == "" && len(objects) > 1 && converts(v.Info, o):
-			return wire.BodyLimit
 		case v.as == "Table" || v.Info.Core.Plural != "" || converts(v.Info, o):
 			n = max(n, size)
 		}
@@ -156,7 +156,8 @@ func (v *View) bare(o *object.Object) *object.Object {
 func (v *View) Object(o *object.Object) []byte {
 	switch v.as {
 	case "Table":
-		return v.table([]*object.Object{o}, listMeta{ResourceVersion: o.Meta.ResourceVersion})
+		b, _ := v.table([]*object.Object{o}, listMeta{ResourceVersion: o.Meta.ResourceVersion})
+		return b
 	case "PartialObjectMetadata":
 		return v.partial(nil, v.bare(o))
 	}
@@ -216,7 +217,8 @@ func (v *View) List(p *store.Page, metadataLast bool) ([]byte, *kube.Status) {
 		if standard := kinds.PrinterOf(v.Info).Standard; standard != nil {
 			v.standard = standard(p.Objects)
 		}
-		return append(v.table(p.Objects, meta), '\n'), nil
+		b, st := v.table(p.Objects, meta)
+		return append(b, '\n'), st
 	case "PartialObjectMetadata":
 		b = append(b, `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/`+v.version+`","metadata":`...)
 		b = append(b, object.Marshal(meta)...)
@@ -242,8 +244,7 @@ func (v *View) List(p *store.Page, metadataLast bool) ([]byte, *kube.Status) {
 			items = append(items, ',')
 		}
 		if items = v.bare(Shown(v.Info, o)).AppendItem(items, v.Info); len(items) > size+mostAdded {
-			return nil, &kube.Status{Code: http.StatusRequestEntityTooLarge, Reason: "RequestEntityTooLarge", Message: fmt.Sprintf(
-				"The defaults of version %s add more than %d bytes to this list: list fewer objects, with limit", v.Info.Version, mostAdded)}
+			return nil, v.tooMuchAdded()
 		}
 	}
 	items = append(items, ']')
@@ -264,6 +265,11 @@ func (v *View) List(p *store.Page, metadataLast bool) ([]byte, *kube.Status) {
 		return join(head, items, `,`+metadata+"}\n"), nil
 	}
 	return join(head+metadata+`,`, items, "}\n"), nil
+}
+
+func (v *View) tooMuchAdded() *kube.Status {
+	return &kube.Status{Code: http.StatusRequestEntityTooLarge, Reason: "RequestEntityTooLarge",
+		Message: fmt.Sprintf("The defaults of version %s add more than %d bytes to this list: list fewer objects, with limit", v.Info.Version, mostAdded)}
 }
 
 func join(head string, items []byte, tail string) []byte {

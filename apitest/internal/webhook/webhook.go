@@ -340,6 +340,11 @@ func denied(h *Webhook, r *admissionResponse) *kube.Status {
 }
 
 func (c *Caller) ask(ctx context.Context, h *Webhook, a *Write) (*admissionResponse, error) {
+	if c.waited && c.converts(h, a) {
+		if st := c.Turn.Take(c.Turns, ctx, len(a.Object)+len(a.Old)); st != nil {
+			return nil, st
+		}
+	}
 	ctx, cancel := context.WithTimeout(ctx, h.timeout())
 	defer cancel()
 	id, res, asked := c.ID(), h.as, a.Resource

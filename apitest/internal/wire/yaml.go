@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v2" // its layout is kube-apiserver's
 
@@ -66,8 +68,43 @@ func (y *YAMLWriter) Finish() {
 	y.ResponseWriter.Write(toYAML(y.body.Bytes())) // an error means that the client has left
 }
 
-// toYAML converts JSON of the server to YAML: keys sorted, long lines folded.
+// toYAML converts JSON of the server to YAML: keys sorted, long lines folded. It decodes one member
+// of an object at a time, and one element of that if it is a list: decoded, they take a hundred
+// times their bytes.
 func toYAML(b []byte) []byte {
+	members, err := object.Members(b)
+	odd := func(m object.Member) bool {
+		return m.Name == "" || strings.Trim(strings.ToLower(m.Name), letters) != ""
+	}
+	if err != nil || len(members) == 0 || slices.ContainsFunc(members, odd) {
+		return encoded(b)
+	}
+	slices.SortFunc(members, func(a, b object.Member) int { return strings.Compare(a.Name, b.Name) })
+	var out []byte
+	for _, m := range members {
+		list := m.Value
+		if list[0] != '[' || list[object.SkipSpace(list, 1)] == ']' {
+			out = append(out, encoded(slices.Concat([]byte(`{"`+m.Name+`":`), list, []byte("}")))...)
+			continue
+		}
+		head := encoded([]byte(`{"` + m.Name + `":null}`))
+		out = append(append(out, bytes.TrimSuffix(head, []byte(" null\n"))...), '\n')
+		for at := object.SkipSpace(list, 1); list[at] != ']'; at = object.SkipSpace(list, at) {
+			if list[at] == ',' {
+				at = object.SkipSpace(list, at+1)
+			}
+			end := object.ValueEnd(list, at)
+			out = append(out, encoded(slices.Concat([]byte("["), list[at:end], []byte("]")))...)
+			at = end
+		}
+	}
+	return out
+}
+
+// letters are those of names that YAML sorts as text.
+const letters = "abcdefghijklmnopqrstuvwxyz"
+
+func encoded(b []byte) []byte {
 	var v any
 	if err := yaml.Unmarshal(b, &v); err != nil { // JSON is YAML
 		panic(err)
