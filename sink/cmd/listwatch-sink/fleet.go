@@ -269,7 +269,7 @@ func (f *fleet) renew(ctx context.Context, api *discovery.API) {
 }
 
 // ended stops and drops the types that are not served any more.
-func (f *fleet) ended(ctx context.Context, served map[string]bool) {
+func (f *fleet) ended(ctx context.Context, served offer) {
 	for _, t := range f.tenants() {
 		if !t.named && context.Cause(ctx) == nil && f.gone(ctx, served, t.resource) {
 			f.p.log.Info("the type is not served any more: its rows are deleted", "type", t.resource.GroupResource())
@@ -297,7 +297,7 @@ func (f *fleet) drop(ctx context.Context, t *tenant) {
 }
 
 // forgotten drops what the sink holds of types that ceased to be served while nobody ran.
-func (f *fleet) forgotten(ctx context.Context, served map[string]bool) error {
+func (f *fleet) forgotten(ctx context.Context, served offer) error {
 	positions, err := f.db.Positions(ctx)
 	if err != nil {
 		return err

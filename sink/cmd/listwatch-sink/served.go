@@ -9,6 +9,7 @@ import (
 	"github.com/listwatch/listwatch/client"
 	"github.com/listwatch/listwatch/discovery"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/list"
 	"github.com/listwatch/listwatch/watch"
 )
 
@@ -69,14 +70,29 @@ func (f *fleet) definitions(ctx context.Context) {
 	}
 }
 
-// servedBy returns what is served, by group and plural.
-func servedBy(api *discovery.API) map[string]bool {
-	served := map[string]bool{}
-	for r := range api.All() {
-		served[r.GroupResource()] = true
-	}
-	return served
+// offer is what the server serves, as far as it is known.
+type offer struct {
+	types  map[string]bool // by group and plural
+	broken map[string]bool // groups of which a version may serve more
 }
+
+func servedBy(api *discovery.API) offer {
+	o := offer{map[string]bool{}, map[string]bool{}}
+	for r := range api.All() {
+		o.types[r.GroupResource()] = true
+	}
+	for name := range api.Broken() {
+		group, _, named := strings.Cut(name, "/")
+		if !named {
+			group = "" // "v1" is of the core group
+		}
+		o.broken[group] = true
+	}
+	return o
+}
+
+// ceased reports whether a resource is not served in any version, as far as the server says it.
+func (o offer) ceased(r kube.Resource) bool { return !o.types[r.GroupResource()] && !o.broken[r.Group] }
 
 // current returns a resource as it is to be moved: in its own version while that is served, or
 // while nobody knows, and otherwise in the one of types. The scope is what is served.
@@ -100,8 +116,8 @@ func current(api *discovery.API, r kube.Resource) kube.Resource {
 // gone reports whether it is certain that a resource is not served any more. That
 // discovery leaves it out proves nothing: of several replicas of the server, one may know
 // less. So what defines it must have been deleted.
-func (f *fleet) gone(ctx context.Context, served map[string]bool, r kube.Resource) bool {
-	if served[r.GroupResource()] {
+func (f *fleet) gone(ctx context.Context, served offer, r kube.Resource) bool {
+	if !served.ceased(r) {
 		return false
 	}
 	f.mu.Lock()
@@ -114,8 +130,24 @@ func (f *fleet) gone(ctx context.Context, served map[string]bool, r kube.Resourc
 	if !errors.Is(err, kube.ErrNotFound) {
 		return false // it exists, or nobody knows
 	}
-	version, err := client.Of[apiService](f.source.client, apiServices).Get(ctx, kube.Key{Name: r.Version + "." + r.Group})
-	return errors.Is(err, kube.ErrNotFound) || err == nil && version.Spec.Service == nil
+	routed, err := f.routed(ctx, r.Group)
+	return err == nil && !routed
+}
+
+// routed reports whether another server serves a group, in any version: that server need not
+// answer at the moment, and may be there instead of one that served another version.
+func (f *fleet) routed(ctx context.Context, group string) (bool, error) {
+	for s, err := range list.New(client.Of[apiService](f.source.client, apiServices), list.Options{}).All(ctx) {
+		switch {
+		case errors.Is(err, kube.ErrNotFound):
+			return false, nil // the server does not know APIServices
+		case err != nil:
+			return false, err
+		case s.Spec.Group == group && s.Spec.Service != nil:
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 var apiServices = kube.Resource{Group: "apiregistration.k8s.io", Version: "v1", Plural: "apiservices", Kind: "APIService"}
@@ -124,6 +156,7 @@ var apiServices = kube.Resource{Group: "apiregistration.k8s.io", Version: "v1", 
 type apiService struct {
 	kube.Meta `json:"metadata"`
 	Spec      struct {
+		Group   string    `json:"group"`
 		Service *struct{} `json:"service"` // nil = the server itself
 	} `json:"spec"`
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -77,12 +76,8 @@ func TestAnotherVersionIsFollowed(t *testing.T) {
 // not served at all stays too.
 func TestCurrentIsWhatIsServed(t *testing.T) {
 	s := newStage(t)
-	source, err := (&program{connect: connection{kubeconfig: s.args[1], cluster: "c"}, env: func(string) string { return "" }, log: slog.New(slog.DiscardHandler)}).source(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
 	s.serve("v2", "v1", "v1beta1")
-	api, err := discovery.Fetch(t.Context(), source.client)
+	api, err := discovery.Fetch(t.Context(), s.source().client)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,22 +138,13 @@ func TestEveryTypeInOneVersion(t *testing.T) {
 		return fmt.Sprintf(`{"resource":%q,"responseKind":{"kind":"Widget"},"scope":"Namespaced","verbs":[%s]}`, plural, verbs)
 	}
 	const both = `"list","watch"`
-	groups := fmt.Sprintf(`{"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"example.com"},"versions":[
+	api := offered(t, fmt.Sprintf(`
 		{"version":"v1","resources":[%s,%s]},
 		{"version":"v2beta1","resources":[%s,%s,%s]},
-		{"version":"v2alpha1","resources":[%s,%s,%s,%s]}]}]}`,
+		{"version":"v2alpha1","resources":[%s,%s,%s,%s]}`,
 		resource("widgets", both), resource("unwatched", `"list"`),
 		resource("widgets", both), resource("unwatched", both), resource("gadgets", both),
-		resource("widgets", both), resource("gadgets", both), resource("gizmos", both), resource("never", `"list"`))
-	const form = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-	known := discovery.Known{
-		Core:   discovery.Document{ETag: "1", ContentType: form, Body: []byte(`{"kind":"APIGroupDiscoveryList"}`)},
-		Groups: discovery.Document{ETag: "1", ContentType: form, Body: []byte(groups)},
-	}
-	api, err := known.API()
-	if err != nil {
-		t.Fatal(err)
-	}
+		resource("widgets", both), resource("gadgets", both), resource("gizmos", both), resource("never", `"list"`)))
 	var got, runs []string
 	for _, r := range every(api) {
 		got = append(got, r.Version+" "+r.Plural)
