@@ -58,7 +58,7 @@ func validUID(uid string) bool {
 	return uid != "" && len(uid) <= 63 && strings.IndexFunc(uid, func(r rune) bool { return !strings.ContainsRune(fit, r) }) < 0
 }
 
-// resources resolves names as people type them.
+// resources resolves names as people type them. One without a version selects that of types.
 func resources(api *discovery.API, names []string) ([]kube.Resource, error) {
 	var all []kube.Resource
 	seen := map[string]bool{}
@@ -80,7 +80,9 @@ func resources(api *discovery.API, names []string) ([]kube.Resource, error) {
 			return nil, err
 		}
 		for _, r := range found {
-			if err := r.Watchable(); err != nil {
+			if first, ok := moved(api, r.GroupResource()); ok && !versioned(name, r.Resource) {
+				r.Resource = first
+			} else if err := r.Watchable(); err != nil {
 				return nil, err
 			}
 			if r.Group == "events.k8s.io" {

@@ -36,6 +36,22 @@ func types(api *discovery.API) iter.Seq[kube.Resource] {
 	}
 }
 
+// moved returns the one of types of this group and plural, if there is one.
+func moved(api *discovery.API, id string) (kube.Resource, bool) {
+	for r := range types(api) {
+		if r.GroupResource() == id {
+			return r, true
+		}
+	}
+	return kube.Resource{}, false
+}
+
+// versioned reports whether the name that selects r, as people type it, includes its version.
+func versioned(name string, r kube.Resource) bool {
+	_, rest, _ := strings.Cut(strings.ToLower(strings.TrimSpace(name)), ".")
+	return rest == r.Version+"."+r.Group || r.Group == "" && rest == r.Version
+}
+
 // every returns the resources of '*'.
 func every(api *discovery.API) (all []kube.Resource) {
 	for r := range types(api) {
@@ -105,10 +121,8 @@ func current(api *discovery.API, r kube.Resource) kube.Resource {
 	if api.Broken()[r.APIVersion()] != nil {
 		return r
 	}
-	for s := range types(api) {
-		if s.GroupResource() == r.GroupResource() {
-			return s
-		}
+	if s, ok := moved(api, r.GroupResource()); ok {
+		return s
 	}
 	return r
 }

@@ -80,3 +80,35 @@ func TestRowsStayWhileAnotherServerMayServeTheType(t *testing.T) {
 		})
 	}
 }
+
+// describe returns a type as discovery describes it.
+func describe(plural, verbs string) string {
+	return fmt.Sprintf(`{"resource":%q,"responseKind":{"kind":"Widget"},"scope":"Namespaced","verbs":[%s]}`, plural, verbs)
+}
+
+// TestNamedTypeInTheVersionOfEveryType: the first version of a type may lack list and watch. A
+// name without a version then means the version in which '*' reads the type.
+func TestNamedTypeInTheVersionOfEveryType(t *testing.T) {
+	const both = `"list","watch"`
+	api := offered(t, fmt.Sprintf(`{"version":"v1","resources":[%s,%s]},{"version":"v1beta1","resources":[%s]},{"version":"v1alpha1","resources":[%s]}`,
+		describe("widgets", `"create"`), describe("never", `"list"`), describe("widgets", both), describe("widgets", both)))
+	for name, want := range map[string]string{
+		"*":                            "v1beta1",
+		"widgets":                      "v1beta1",
+		"Widgets.example.com":          "v1beta1",
+		"widgets.exam":                 "v1beta1",
+		"widgets.v1beta1.example.com":  "v1beta1",
+		"widgets.v1alpha1.example.com": "v1alpha1",
+		"Widgets.V1.example.com":       "widgets.example.com cannot be listed and watched: the server offers only: create",
+		"never.example.com":            "never.example.com cannot be listed and watched: the server offers only: list",
+	} {
+		all, err := resources(api, []string{name})
+		got := fmt.Sprint(err)
+		if len(all) == 1 {
+			got = all[0].Version
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}

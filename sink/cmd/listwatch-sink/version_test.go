@@ -134,17 +134,14 @@ func TestVerifyAfterAnotherPreference(t *testing.T) {
 // TestEveryTypeInOneVersion, which need not be the one that the group prefers: each type is in
 // the first version that can be listed and watched, for '*' and for a type that runs.
 func TestEveryTypeInOneVersion(t *testing.T) {
-	resource := func(plural string, verbs string) string {
-		return fmt.Sprintf(`{"resource":%q,"responseKind":{"kind":"Widget"},"scope":"Namespaced","verbs":[%s]}`, plural, verbs)
-	}
 	const both = `"list","watch"`
 	api := offered(t, fmt.Sprintf(`
 		{"version":"v1","resources":[%s,%s]},
 		{"version":"v2beta1","resources":[%s,%s,%s]},
 		{"version":"v2alpha1","resources":[%s,%s,%s,%s]}`,
-		resource("widgets", both), resource("unwatched", `"list"`),
-		resource("widgets", both), resource("unwatched", both), resource("gadgets", both),
-		resource("widgets", both), resource("gadgets", both), resource("gizmos", both), resource("never", `"list"`)))
+		describe("widgets", both), describe("unwatched", `"list"`),
+		describe("widgets", both), describe("unwatched", both), describe("gadgets", both),
+		describe("widgets", both), describe("gadgets", both), describe("gizmos", both), describe("never", `"list"`)))
 	var got, runs []string
 	for _, r := range every(api) {
 		got = append(got, r.Version+" "+r.Plural)
