@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -106,13 +105,13 @@ func (p *program) verify(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	different := false
-	if len(args) == 0 {
-		if names, different, err = p.unserved(ctx, api, src.id, db, names); err != nil {
-			return err
-		}
+	var all []kube.Resource
+	different, left := false, 0
+	if len(args) > 0 {
+		all, err = resources(api, names)
+	} else {
+		all, different, left, err = p.comparable(ctx, api, stored, db, names)
 	}
-	all, err := resources(api, names)
 	if err != nil {
 		return err
 	}
@@ -122,61 +121,89 @@ func (p *program) verify(ctx context.Context, args []string) error {
 			return fmt.Errorf("the sink holds no %s of the cluster %s", r.GroupResource(), src.id)
 		}
 		scope.Resource = current(api, scope.Resource) // in another version each object would differ
-		o := sink.Options{Client: src.client, Scope: scope, Logger: p.log, MaxObject: p.selection.maxObject, ShowSecrets: p.selection.showSecrets}
-		if o.Where, err = where(scope.Where); err != nil {
-			return err
-		}
-		if o.Project, err = project(scope.Project); err != nil {
-			return err
-		}
-		v, err := sink.Verify(ctx, o, db, p.wait)
+		differs, err := p.compare(ctx, src, db, scope)
 		if err != nil {
 			return err
 		}
-		for _, d := range v.Differences {
-			fmt.Fprintf(p.stdout, "%s %s: %s (table %s, cluster %s)\n", r.GroupResource(), d.Key, d.Problem, revision(string(d.Table)), revision(string(d.Cluster)))
-		}
-		if v.Ahead != "" {
-			fmt.Fprintf(p.stdout, "%s: the position %s is ahead of the server, which is at %s: the server was restored to an earlier state\n", r.GroupResource(), v.Ahead, v.Revision)
-		}
-		note := ""
-		if v.Quarantined > 0 {
-			note = fmt.Sprintf(", %d quarantined", v.Quarantined)
-		}
-		if v.Behind {
-			note += fmt.Sprintf("; the table is behind, at revision %s: is the sink running?", revision(string(v.Position)))
-		}
-		fmt.Fprintf(p.stdout, "%s: %d objects at revision %s, %d differences%s\n", r.GroupResource(), v.Objects, v.Revision, len(v.Differences), note)
-		different = different || len(v.Differences) > 0 || v.Ahead != ""
+		different = different || differs
 	}
-	if different {
+	switch {
+	case different:
 		return errDifferent
+	case left > 0:
+		return fmt.Errorf("types were not compared: %d", left)
 	}
 	return nil
 }
 
-// unserved reports the rows of types that the server does not serve any more, and returns
-// the names of the others.
-func (p *program) unserved(ctx context.Context, api *discovery.API, cluster string, db readable, names []string) (served []string, different bool, err error) {
-	for _, id := range names {
-		_, err := api.Resolve(id)
-		if unknown := (*discovery.UnknownError)(nil); !errors.As(err, &unknown) || len(unknown.Broken) > 0 {
-			served = append(served, id)
-			continue
-		}
-		plural, group, _ := strings.Cut(id, ".")
-		n := 0
-		for row, err := range db.Rows(ctx, cluster, kube.Resource{Group: group, Plural: plural}) {
-			if err != nil {
-				return nil, false, fmt.Errorf("read the table of %s: %w", id, err)
-			}
-			fmt.Fprintf(p.stdout, "%s %s: the cluster does not serve the type (table %s, cluster none)\n", id, kube.Key{Namespace: row.Namespace, Name: row.Name}, revision(string(row.Revision)))
-			n++
-		}
-		fmt.Fprintf(p.stdout, "%s: not served any more, %d differences\n", id, n)
-		different = different || n > 0
+// compare reports how the table of a type differs from the cluster, and whether it does.
+func (p *program) compare(ctx context.Context, src *source, db readable, scope sink.Scope) (different bool, err error) {
+	o := sink.Options{Client: src.client, Scope: scope, Logger: p.log, MaxObject: p.selection.maxObject, ShowSecrets: p.selection.showSecrets}
+	if o.Where, err = where(scope.Where); err != nil {
+		return false, err
 	}
-	return served, different, nil
+	if o.Project, err = project(scope.Project); err != nil {
+		return false, err
+	}
+	v, err := sink.Verify(ctx, o, db, p.wait)
+	if err != nil {
+		return false, err
+	}
+	id := scope.Resource.GroupResource()
+	for _, d := range v.Differences {
+		fmt.Fprintf(p.stdout, "%s %s: %s (table %s, cluster %s)\n", id, d.Key, d.Problem, revision(string(d.Table)), revision(string(d.Cluster)))
+	}
+	if v.Ahead != "" {
+		fmt.Fprintf(p.stdout, "%s: the position %s is ahead of the server, which is at %s: the server was restored to an earlier state\n", id, v.Ahead, v.Revision)
+	}
+	note := ""
+	if v.Quarantined > 0 {
+		note = fmt.Sprintf(", %d quarantined", v.Quarantined)
+	}
+	if v.Behind {
+		note += fmt.Sprintf("; the table is behind, at revision %s: is the sink running?", revision(string(v.Position)))
+	}
+	fmt.Fprintf(p.stdout, "%s: %d objects at revision %s, %d differences%s\n", id, v.Objects, v.Revision, len(v.Differences), note)
+	return len(v.Differences) > 0 || v.Ahead != "", nil
+}
+
+// comparable returns the types of stored that can be listed, in the order of ids, and reports
+// the others: each row of a type that the server does not serve any more is a difference, and
+// the types that it serves without list and watch are left out.
+func (p *program) comparable(ctx context.Context, api *discovery.API, stored map[string]sink.Scope, db readable, ids []string) (all []kube.Resource, different bool, left int, err error) {
+	served := servedBy(api)
+	for _, id := range ids {
+		scope := stored[id]
+		_, ok := moved(api, id)
+		switch {
+		case served.ceased(scope.Resource):
+			n, err := p.unserved(ctx, db, scope)
+			if err != nil {
+				return nil, false, 0, err
+			}
+			different = different || n > 0
+		case !ok && !served.broken[scope.Resource.Group]:
+			fmt.Fprintf(p.stdout, "%s: not compared: in no version can it be listed and watched\n", id)
+			left++
+		default:
+			all = append(all, scope.Resource)
+		}
+	}
+	return all, different, left, nil
+}
+
+// unserved reports the rows of a type that the server does not serve any more.
+func (p *program) unserved(ctx context.Context, db readable, scope sink.Scope) (n int, err error) {
+	id := scope.Resource.GroupResource()
+	for row, err := range db.Rows(ctx, scope.Cluster, scope.Resource) {
+		if err != nil {
+			return n, fmt.Errorf("read the table of %s: %w", id, err)
+		}
+		fmt.Fprintf(p.stdout, "%s %s: the cluster does not serve the type (table %s, cluster none)\n", id, kube.Key{Namespace: row.Namespace, Name: row.Name}, revision(string(row.Revision)))
+		n++
+	}
+	fmt.Fprintf(p.stdout, "%s: not served any more, %d differences\n", id, n)
+	return n, nil
 }
 
 func revision(rev string) string {

@@ -2,12 +2,14 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/discovery"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -178,4 +180,30 @@ func TestEveryTypeAfterAnotherPreference(t *testing.T) {
 		t.Errorf("verify '*': exit code %d\n%s", code, out)
 	}
 	stop()
+}
+
+// TestVerifyGoesOnAfterATypeThatCannotBeListed: that type is one line, the others are compared.
+func TestVerifyGoesOnAfterATypeThatCannotBeListed(t *testing.T) {
+	s := newStage(t)
+	s.serve("v1")
+	s.serveType("gadgets", "Gadget", "v1")
+	s.put(widgets("v1"), "a", "")
+	errs, stop := s.start("gadgets.example.com,widgets.example.com", "--flush", "1ms")
+	errs.wait(t, "phase=LIVE", 2)
+	stop()
+	s.server.On(apitest.Match{Path: "/apis"}, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", form)
+		fmt.Fprintf(w, `{"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"example.com"},"versions":[{"version":"v1","resources":[%s,%s]}]}]}`,
+			describe("gadgets", `"get"`), describe("widgets", `"list","watch"`))
+	})
+	const notCompared = "gadgets.example.com: not compared: in no version can it be listed and watched\n"
+	code, out, failed := s.run("verify", "--wait", "0")
+	if code != exitFailed || !strings.HasPrefix(out, notCompared+"widgets.example.com: 1 objects at revision ") || !strings.Contains(failed, "types were not compared: 1") {
+		t.Errorf("exit code %d\n%s%s", code, out, failed)
+	}
+	s.plant(`DELETE FROM objects WHERE name = 'a'`)
+	code, out, failed = s.run("verify", "--wait", "0")
+	if code != exitDifference || !strings.HasPrefix(out, notCompared+"widgets.example.com shop/a: missing in the table") {
+		t.Errorf("with a difference: exit code %d\n%s%s", code, out, failed)
+	}
 }
