@@ -25,7 +25,7 @@ type fleet struct {
 	end     context.CancelCauseFunc
 	group   sync.WaitGroup
 
-	stored  bool          // what the sink holds was looked through; used by explore only
+	stored  bool          // what the sink holds was looked through once; used by explore only
 	changed chan struct{} // a definition has changed, or a type is to be started again
 
 	mu      sync.Mutex
@@ -212,12 +212,10 @@ func (f *fleet) follow(ctx context.Context, api *discovery.API, everyType bool) 
 		return nil
 	}
 	served := servedBy(api)
-	if !f.stored {
-		if err := f.forgotten(ctx, served); err != nil {
-			return err
-		}
-		f.stored = true
+	if err := f.forgotten(ctx, served); err != nil && !f.stored {
+		return err
 	}
+	f.stored = true
 	for _, r := range every(api) {
 		f.start(ctx, r, false)
 	}
@@ -296,7 +294,8 @@ func (f *fleet) drop(ctx context.Context, t *tenant) {
 	f.poke()
 }
 
-// forgotten drops what the sink holds of types that ceased to be served while nobody ran.
+// forgotten drops what the sink holds of types that ceased to be served while nobody moved them. It
+// is called again and again, because whether a type is gone may not be known at once.
 func (f *fleet) forgotten(ctx context.Context, served offer) error {
 	positions, err := f.db.Positions(ctx)
 	if err != nil {
@@ -304,7 +303,9 @@ func (f *fleet) forgotten(ctx context.Context, served offer) error {
 	}
 	for _, pos := range positions {
 		id := pos.Scope.Resource.GroupResource()
-		if pos.Scope.Cluster != f.source.id || pos.Scope.Count() != f.p.replicas.shards || !f.gone(ctx, served, pos.Scope.Resource) {
+		other := pos.Scope.Cluster != f.source.id || pos.Scope.Count() != f.p.replicas.shards
+		dropped := f.stored && pos.Cause == sink.CauseNotServed // at first it may have been cut
+		if other || dropped || !f.gone(ctx, served, pos.Scope.Resource) {
 			continue
 		}
 		f.mu.Lock()

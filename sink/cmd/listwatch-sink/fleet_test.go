@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -69,6 +70,34 @@ func TestEveryTypeComesAndGoes(t *testing.T) {
 	stop()
 	want := []string{"row widgets new", "ADDED widgets w", "ADDED gadgets g", "DELETED gadgets g", "DELETED widgets w", "ADDED widgets new", "GAP widgets "}
 	if diff := cmp.Diff(want, s.held()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestRowsGoOnceThatIsCertain: at the start the server cannot say whether the definition exists,
+// and later it can.
+func TestRowsGoOnceThatIsCertain(t *testing.T) {
+	s := newStage(t)
+	s.define("widgets", "Widget", "w")
+	errs, stop := s.start("*")
+	errs.wait(t, "scope=widgets.example.com phase=LIVE", 1)
+	stop()
+	s.server.Delete(kube.CustomResourceDefinitions, kube.Key{Name: "widgets.example.com"})
+	fault := s.server.On(apitest.Match{Verb: "get", Resource: kube.CustomResourceDefinitions.GroupResource()}, faults.Answer(&kube.Status{Code: http.StatusServiceUnavailable}))
+	errs, stop = s.start("*")
+	for limit := time.Now().Add(time.Minute); fault.Hits() < 2; { // again and again
+		if time.Now().After(limit) {
+			t.Fatalf("the definition was asked for %d times", fault.Hits())
+		}
+	}
+	if got := s.held(); len(got) != 2 {
+		t.Errorf("while nobody knows: %q", got)
+	}
+	fault.Remove()
+	errs.wait(t, "rows are deleted.*widgets.example.com", 1)
+	s.loading("widgets")
+	stop()
+	if diff := cmp.Diff([]string{"ADDED widgets w", "DELETED widgets w"}, s.held()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/listwatch/listwatch/discovery"
+	"github.com/listwatch/listwatch/internal/printable"
 	"github.com/listwatch/listwatch/kube"
 	"github.com/listwatch/listwatch/sink"
 )
@@ -121,9 +122,13 @@ func (p *program) verify(ctx context.Context, args []string) error {
 			return fmt.Errorf("the sink holds no %s of the cluster %s", r.GroupResource(), src.id)
 		}
 		scope.Resource = current(api, scope.Resource) // in another version each object would differ
+		scope.Resource.Namespaced = scope.Resource.Namespaced || scope.Namespace != ""
 		differs, err := p.compare(ctx, src, db, scope)
-		if err != nil {
+		if err != nil && (len(all) == 1 || ctx.Err() != nil) {
 			return err
+		} else if err != nil {
+			fmt.Fprintf(p.stdout, "%s: not compared: %s\n", r.GroupResource(), printable.Line(err.Error()))
+			left++
 		}
 		different = different || differs
 	}

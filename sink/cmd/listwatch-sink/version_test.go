@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listwatch/listwatch/apitest"
+	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/discovery"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -205,5 +206,45 @@ func TestVerifyGoesOnAfterATypeThatCannotBeListed(t *testing.T) {
 	code, out, failed = s.run("verify", "--wait", "0")
 	if code != exitDifference || !strings.HasPrefix(out, notCompared+"widgets.example.com shop/a: missing in the table") {
 		t.Errorf("with a difference: exit code %d\n%s%s", code, out, failed)
+	}
+}
+
+// TestVerifyGoesOnAfterAListThatFails: that type is one line, the others are compared.
+func TestVerifyGoesOnAfterAListThatFails(t *testing.T) {
+	s := newStage(t)
+	s.serve("v1")
+	s.serveType("gadgets", "Gadget", "v1")
+	s.put(widgets("v1"), "a", "")
+	errs, stop := s.start("gadgets.example.com,widgets.example.com", "--flush", "1ms")
+	errs.wait(t, "phase=LIVE", 2)
+	stop()
+	s.server.On(apitest.Match{Resource: "gadgets.example.com"}, faults.Answer(&kube.Status{Code: http.StatusForbidden, Reason: "Forbidden", Message: "no"}))
+	code, out, failed := s.run("verify", "--wait", "0")
+	if code != exitFailed || !strings.HasPrefix(out, "gadgets.example.com: not compared: list ") || !strings.Contains(out, "\nwidgets.example.com: 1 objects at revision ") || !strings.Contains(failed, "types were not compared: 1") {
+		t.Errorf("exit code %d\n%s%s", code, out, failed)
+	}
+	s.plant(`DELETE FROM objects WHERE name = 'a'`)
+	if code, out, failed := s.run("verify", "--wait", "0"); code != exitDifference || !strings.Contains(out, "\nwidgets.example.com shop/a: missing in the table") {
+		t.Errorf("with a difference: exit code %d\n%s%s", code, out, failed)
+	}
+	if code, _, failed := s.run("verify", "gadgets.example.com", "--wait", "0"); code != exitFailed || !strings.Contains(failed, "list gadgets.example.com") {
+		t.Errorf("alone: exit code %d\n%s", code, failed)
+	}
+}
+
+// TestVerifyOfANamespaceWhileAVersionIsBroken: the selection says that the type is namespaced.
+func TestVerifyOfANamespaceWhileAVersionIsBroken(t *testing.T) {
+	s := newStage(t)
+	s.serve("v1")
+	s.put(widgets("v1"), "a", "")
+	errs, stop := s.start("widgets.example.com", "--namespace", "shop", "--flush", "1ms")
+	errs.wait(t, "phase=LIVE", 1)
+	stop()
+	s.server.On(apitest.Match{Path: "/apis"}, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", form)
+		fmt.Fprint(w, `{"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"example.com"},"versions":[{"version":"v1","freshness":"Stale"}]}]}`)
+	})
+	if code, out, failed := s.run("verify", "--wait", "0"); code != exitOK || !strings.Contains(out, "widgets.example.com: 1 objects at revision ") {
+		t.Errorf("exit code %d\n%s%s", code, out, failed)
 	}
 }
