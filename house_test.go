@@ -31,7 +31,7 @@ var embedded = map[string]bool{"kube": true, "codec": true, "client": true, "lis
 
 // larger are the exceptions: what is larger than it should be, and how large it may be.
 var larger = map[string]int{
-	"apitest/internal/schema: lines":     5500,
+	"apitest/internal/schema: lines":     5550,
 	"codec/skip.go: skip":                109,
 	"bench/cmd/bench/case.go: cases":     100,
 	"bench/probe/main.go: run":           95,

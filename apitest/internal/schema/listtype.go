@@ -21,9 +21,9 @@ func (v *validator) lists(path string, n *node, value any) {
 	case map[string]any:
 		for _, name := range sortedKeys(value) {
 			if p := n.props[name]; p != nil {
-				v.lists(path+"."+name, p, value[name])
+				v.lists(path+"."+short(name), p, value[name])
 			} else if n.extra != nil {
-				v.lists(path+"["+name+"]", n.extra, value[name])
+				v.lists(path+"["+short(name)+"]", n.extra, value[name])
 			}
 		}
 	case []any:

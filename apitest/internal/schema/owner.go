@@ -93,18 +93,22 @@ func conflict(conflicts merge.Conflicts) error {
 	// One entry after the other, as kube-apiserver most often has them.
 	slices.SortStableFunc(conflicts, func(a, b merge.Conflict) int { return strings.Compare(a.Manager, b.Manager) })
 	var causes []kube.StatusCause
-	text, last := "", ""
+	var text strings.Builder
+	last := ""
 	for _, c := range conflicts {
 		who, _ := managerOf(c.Manager) // one that we made
-		causes = append(causes, kube.StatusCause{Reason: "FieldManagerConflict", Message: "conflict with " + who.String(), Field: c.Path.String()})
+		path := short(c.Path.String())
+		causes = append(causes, kube.StatusCause{Reason: "FieldManagerConflict", Message: "conflict with " + who.String(), Field: path})
 		if c.Manager != last {
-			text += fmt.Sprintf("\nconflicts with %v:", who)
+			fmt.Fprintf(&text, "\nconflicts with %v:", who)
 			last = c.Manager
 		}
-		text += fmt.Sprintf("\n- %v", c.Path)
+		if text.WriteString("\n- " + path); text.Len() > mostErrors {
+			break
+		}
 	}
 	st := &kube.Status{Code: http.StatusConflict, Reason: "Conflict", Details: &kube.StatusDetails{Causes: causes},
-		Message: fmt.Sprintf("Apply failed with %d conflicts: %s", len(conflicts), strings.TrimPrefix(text, "\n"))}
+		Message: fmt.Sprintf("Apply failed with %d conflicts: %s", len(conflicts), strings.TrimPrefix(text.String(), "\n"))}
 	if len(causes) == 1 {
 		st.Message = fmt.Sprintf("Apply failed with 1 conflict: %s: %s", causes[0].Message, causes[0].Field)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -334,7 +335,16 @@ func (p *path) push(name string) {
 	if len(p.text) > 0 {
 		p.text = append(p.text, '.')
 	}
-	p.text = append(p.text, name...)
+	p.text = append(p.text, short(name)...)
+}
+
+// short returns as much of a name, or of a path, as errors show: each error about what is below a
+// name repeats it.
+func short(name string) string {
+	if len(name) > mostShown {
+		return strings.ToValidUTF8(name[:mostShown], "") + "..."
+	}
+	return name
 }
 
 func (p *path) index(i int) {

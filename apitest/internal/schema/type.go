@@ -47,7 +47,9 @@ func (t *Type) Read(b []byte) (object map[string]any, strict []string, err error
 	strict = r.strict
 	if !t.builtIn {
 		for _, path := range t.Prune(object) {
-			strict = append(strict, `unknown field "`+path+`"`)
+			if len(strict) < strictLimit {
+				strict = append(strict, `unknown field "`+path+`"`)
+			}
 		}
 	}
 	return object, strict, nil

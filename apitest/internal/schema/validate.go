@@ -73,12 +73,17 @@ func (p previous) elements(n *node) func(e any) previous {
 // validator collects errors, and counts valid parts to find the best alternative.
 type validator struct {
 	causes  []kube.StatusCause
+	bytes   int // of causes
 	matches int
 }
 
+// full reports whether further errors are not kept.
+func (v *validator) full() bool { return len(v.causes) >= causesLimit || v.bytes > mostErrors }
+
 func (v *validator) add(path, reason, format string, args ...any) {
-	if len(v.causes) < causesLimit {
-		v.causes = append(v.causes, kube.StatusCause{Reason: "FieldValue" + reason, Message: fmt.Sprintf(format, args...), Field: strings.TrimPrefix(path, ".")})
+	if !v.full() {
+		c := kube.StatusCause{Reason: "FieldValue" + reason, Message: fmt.Sprintf(format, args...), Field: strings.TrimPrefix(path, ".")}
+		v.causes, v.bytes = append(v.causes, c), v.bytes+len(c.Message)+len(c.Field)
 	}
 }
 
@@ -93,7 +98,7 @@ func (v *validator) general(format string, args ...any) {
 }
 
 func (v *validator) value(path string, n *node, value any, old previous) {
-	if old.ok && reflect.DeepEqual(value, old.v) {
+	if v.full() || old.ok && reflect.DeepEqual(value, old.v) {
 		return
 	}
 	v.typ(path, n, value)
@@ -171,7 +176,7 @@ func (v *validator) object(path string, n *node, o map[string]any, old previous)
 		}
 	}
 	for _, name := range sortedKeys(o) {
-		below := path + "." + name
+		below := path + "." + short(name)
 		if path == "" && n.props[name] != nil {
 			below = name
 		}
@@ -181,7 +186,9 @@ func (v *validator) object(path string, n *node, o map[string]any, old previous)
 	}
 	for _, name := range n.required {
 		if _, ok := o[name]; !ok {
-			v.add(path+"."+name, "Required", "Required value")
+			if v.add(path+"."+short(name), "Required", "Required value"); v.full() {
+				return
+			}
 			continue
 		}
 		v.matches++
@@ -189,7 +196,7 @@ func (v *validator) object(path string, n *node, o map[string]any, old previous)
 }
 
 func (v *validator) merge(sub *validator) {
-	v.causes = append(v.causes, sub.causes...)
+	v.causes, v.bytes = append(v.causes, sub.causes...), v.bytes+sub.bytes
 	v.matches += sub.matches
 }
 
