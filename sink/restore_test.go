@@ -16,6 +16,17 @@ import (
 	"github.com/listwatch/listwatch/sink/sinktest"
 )
 
+// lists applies a fault to lists, but not to the requests for the server's revision.
+func (p *play) lists(h http.HandlerFunc) *apitest.Fault {
+	return p.Server.On(apitest.Match{Verb: "list"}, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("limit") == "1" {
+			apitest.Continue(w, r)
+			return
+		}
+		h(w, r)
+	})
+}
+
 // TestRunnerNoticesARestoreWhileItWatches: such a server keeps silent until it has passed
 // the position, or somebody asks.
 func TestRunnerNoticesARestoreWhileItWatches(t *testing.T) {
@@ -41,13 +52,7 @@ func TestRestoreIsRecordedBeforeTheList(t *testing.T) {
 		p.start(nil)
 		p.change("2")
 		p.pass(time.Minute)
-		lists := p.Server.On(apitest.Match{Verb: "list"}, func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Query().Get("limit") == "1" { // the request for the server's revision
-				apitest.Continue(w, r)
-				return
-			}
-			faults.Hang()(w, r)
-		})
+		lists := p.lists(faults.Hang())
 		p.Restore(4)
 		p.pass(time.Hour)
 		positions, err := p.db.Positions(t.Context())
@@ -122,13 +127,7 @@ func TestTwoRestores(t *testing.T) {
 				start()
 				p.change("2")
 				p.pass(time.Minute)
-				part := p.Server.On(apitest.Match{Verb: "list"}, func(w http.ResponseWriter, r *http.Request) {
-					if r.URL.Query().Get("limit") == "1" { // the request for the server's revision
-						apitest.Continue(w, r)
-						return
-					}
-					faults.Truncate(900)(w, r)
-				})
+				part := p.lists(faults.Truncate(900))
 				p.Restore(4)
 				if c.what == "a deleted object is back" {
 					p.Delete("n-0")
@@ -174,20 +173,11 @@ func TestTwoRestores(t *testing.T) {
 func TestRestoreDuringAListThatWasCut(t *testing.T) {
 	perform(t, func(t *testing.T, p *play) {
 		start := func() { p.start(func(o *sink.Options) { o.BatchRecords = 1 }) }
-		lists := func(h http.HandlerFunc) *apitest.Fault {
-			return p.Server.On(apitest.Match{Verb: "list"}, func(w http.ResponseWriter, r *http.Request) {
-				if r.URL.Query().Get("limit") == "1" { // the request for the server's revision
-					apitest.Continue(w, r)
-					return
-				}
-				h(w, r)
-			})
-		}
 		for i := range 10 {
 			p.Put(fmt.Sprint("n-", i), "web", "1")
 		}
 		p.Put("n-0", "web", "2")
-		cut := lists(faults.Truncate(900))
+		cut := p.lists(faults.Truncate(900))
 		start()
 		for !p.recorded(1) {
 			p.pass(time.Second)
@@ -196,7 +186,7 @@ func TestRestoreDuringAListThatWasCut(t *testing.T) {
 		<-p.ended
 		cut.Remove()
 		p.Restore(1)
-		hang := lists(faults.Hang())
+		hang := p.lists(faults.Hang())
 		start()
 		p.pass(time.Minute)
 		p.Put("n-0", "web", "3") // gets the revision of the other
