@@ -137,8 +137,6 @@ func (c *change) prepareUpdate(old, o *object.Object) *kube.Status {
 		c.counted = false // an apply does not count there
 	} else if c.counted {
 		o.Meta.Generation = old.Meta.Generation + 1
-	} else if c.target.sub == "status" {
-		o.Meta.Generation = old.Meta.Generation
 	}
 	if info.Resource == kube.Deployments && c.target.sub == "" && !maps.Equal(old.Meta.Annotations, o.Meta.Annotations) {
 		o.Meta.Generation = old.Meta.Generation + 1 // annotations control rollouts too

@@ -3,7 +3,6 @@ package kinds
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -91,8 +90,6 @@ func MovesGeneration(r *object.Info, old, o *object.Object) bool {
 	switch {
 	case r.Plural == "priorityclasses":
 		return false
-	case r.Resource == kube.Deployments && !maps.Equal(old.Meta.Annotations, o.Meta.Annotations):
-		return true
 	case r.Resource == kube.EndpointSlices && !bytes.Equal(object.Marshal(old.Meta.Labels), object.Marshal(o.Meta.Labels)):
 		return true
 	case r.Resource == kube.EndpointSlices:
