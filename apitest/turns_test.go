@@ -373,6 +373,21 @@ func TestListsInAnotherVersionTakeTheWholeTurn(t *testing.T) {
 	})
 }
 
+// postTo returns a function that posts, and sends the code of the answer, 0 for none.
+func postTo(t *testing.T, srv *apitest.Server, done chan<- int) func(path, agent, body string) {
+	return func(path, agent, body string) {
+		resp, err := send(t.Context(), srv, http.MethodPost, path, body, "User-Agent", agent, "Content-Type", "application/json")
+		if err != nil {
+			t.Error(err)
+			done <- 0
+			return
+		}
+		defer resp.Body.Close()
+		io.Copy(io.Discard, resp.Body)
+		done <- resp.StatusCode
+	}
+}
+
 // TestWhatAWebhookAddsTakesATurn, as if the client had sent it: before its patch is decoded, and
 // when the write goes on after the last webhook.
 func TestWhatAWebhookAddsTakesATurn(t *testing.T) {
@@ -382,17 +397,7 @@ func TestWhatAWebhookAddsTakesATurn(t *testing.T) {
 		srv.On(apitest.Match{UserAgent: "stuck"}, func(w http.ResponseWriter, r *http.Request) {
 			apitest.Continue(&stuck{ResponseWriter: w, goOn: goOn, made: made}, r)
 		})
-		post := func(path, agent, body string) {
-			resp, err := send(t.Context(), srv, http.MethodPost, path, body, "User-Agent", agent, "Content-Type", "application/json")
-			if err != nil {
-				t.Error(err)
-				done <- 0
-				return
-			}
-			defer resp.Body.Close()
-			io.Copy(io.Discard, resp.Body)
-			done <- resp.StatusCode
-		}
+		post := postTo(t, srv, done)
 		hold := func() { // most of the turns
 			go post("/api/v1/namespaces/a/secrets", "stuck", `{"metadata":{"name":"a"},"data":{"a":"`+strings.Repeat("x", 2_500_000)+`"}}`)
 			<-made
@@ -443,16 +448,7 @@ func TestWhatASecondWebhookSeesTakesATurn(t *testing.T) {
 	srv.On(apitest.Match{UserAgent: "stuck"}, func(w http.ResponseWriter, r *http.Request) {
 		apitest.Continue(&stuck{ResponseWriter: w, goOn: goOn, made: made}, r)
 	})
-	post := func(path, agent, body string) {
-		resp, err := send(t.Context(), srv, http.MethodPost, path, body, "User-Agent", agent, "Content-Type", "application/json")
-		if err != nil {
-			t.Error(err)
-			done <- 0
-			return
-		}
-		resp.Body.Close()
-		done <- resp.StatusCode
-	}
+	post := postTo(t, srv, done)
 	post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "", twoVersions("v1"))
 	if code := <-done; code != http.StatusCreated {
 		t.Fatalf("HTTP %d", code)
