@@ -26,6 +26,7 @@ type fleet struct {
 	group   sync.WaitGroup
 
 	stored  bool          // what the sink holds was looked through once; used by explore only
+	refused sync.Once     // for the log: APIServices cannot be listed
 	changed chan struct{} // a definition has changed, or a type is to be started again
 
 	mu      sync.Mutex

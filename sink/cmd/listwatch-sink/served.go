@@ -145,6 +145,11 @@ func (f *fleet) gone(ctx context.Context, served offer, r kube.Resource) bool {
 		return false // it exists, or nobody knows
 	}
 	routed, err := f.routed(ctx, r.Group)
+	if errors.Is(err, kube.ErrForbidden) {
+		f.refused.Do(func() {
+			f.p.log.Warn("APIServices cannot be listed: rows of types that are gone stay", "err", err)
+		})
+	}
 	return err == nil && !routed
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -73,9 +74,15 @@ func TestRowsStayWhileAnotherServerMayServeTheType(t *testing.T) {
 			if tt.answer != nil {
 				s.server.On(apitest.Match{Resource: apiServices.GroupResource()}, tt.answer)
 			}
-			f := &fleet{source: s.source()}
-			if got := f.gone(t.Context(), servedBy(offered(t, tt.versions)), widgets("v1")); got != tt.gone {
-				t.Errorf("gone: %t, want %t", got, tt.gone)
+			var log bytes.Buffer
+			f := &fleet{source: s.source(), p: &program{log: slog.New(slog.NewTextHandler(&log, nil))}}
+			for range 2 {
+				if got := f.gone(t.Context(), servedBy(offered(t, tt.versions)), widgets("v1")); got != tt.gone {
+					t.Errorf("gone: %t, want %t", got, tt.gone)
+				}
+			}
+			if got := strings.Count(log.String(), "APIServices cannot be listed"); (got == 1) != (tt.name == "forbidden") {
+				t.Errorf("it was said %d times that APIServices cannot be listed", got)
 			}
 		})
 	}
