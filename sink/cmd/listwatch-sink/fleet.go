@@ -33,6 +33,7 @@ type fleet struct {
 	asked   time.Time          // when the server was last to be asked because of a 404
 	running map[string]*tenant // by group and plural
 	failed  map[string]failure // of types of '*', by group and plural
+	dropped map[string]bool    // types whose rows this run has deleted and that it has not started again, by group and plural
 	defined map[string]bool    // names of CustomResourceDefinitions that this run has seen
 }
 
@@ -66,7 +67,8 @@ func (f *fleet) run(ctx context.Context, named []kube.Resource, every bool) erro
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	f.end, f.changed = cancel, make(chan struct{}, 1)
-	f.running, f.failed, f.defined = map[string]*tenant{}, map[string]failure{}, map[string]bool{}
+	f.running, f.failed = map[string]*tenant{}, map[string]failure{}
+	f.dropped, f.defined = map[string]bool{}, map[string]bool{}
 	for _, r := range named {
 		f.start(ctx, r, true)
 	}
@@ -119,6 +121,7 @@ func (f *fleet) begin(ctx context.Context, r kube.Resource, named bool) {
 	ctx, stop := context.WithCancelCause(all)
 	t := &tenant{resource: r, named: named, stop: stop, ended: make(chan struct{})}
 	f.running[id] = t
+	delete(f.dropped, id)
 	var shards sync.WaitGroup
 	f.shards(r, func(o sink.Options) {
 		o.Trace.Interrupted = func(i watch.Interruption) {
@@ -289,14 +292,17 @@ func (f *fleet) drop(ctx context.Context, t *tenant) {
 			f.end(err)
 		}
 	})
+	id := t.resource.GroupResource()
 	f.mu.Lock()
-	delete(f.running, t.resource.GroupResource())
+	delete(f.running, id)
+	f.dropped[id] = true
 	f.mu.Unlock()
 	f.poke()
 }
 
 // forgotten drops what the sink holds of types that ceased to be served while nobody moved them. It
-// is called again and again, because whether a type is gone may not be known at once.
+// is called again and again, because whether a type is gone may not be known at once. A type
+// whose position says that it was dropped is dropped again, once: that may have been interrupted.
 func (f *fleet) forgotten(ctx context.Context, served offer) error {
 	positions, err := f.db.Positions(ctx)
 	if err != nil {
@@ -304,23 +310,24 @@ func (f *fleet) forgotten(ctx context.Context, served offer) error {
 	}
 	for _, pos := range positions {
 		id := pos.Scope.Resource.GroupResource()
-		other := pos.Scope.Cluster != f.source.id || pos.Scope.Count() != f.p.replicas.shards
-		dropped := f.stored && pos.Cause == sink.CauseNotServed // at first it may have been cut
-		if other || dropped || !f.gone(ctx, served, pos.Scope.Resource) {
+		other := pos.Scope.Cluster != f.source.id || pos.Scope.Count() != f.p.replicas.shards ||
+			f.p.replicas.shard >= 0 && pos.Scope.Shard != f.p.replicas.shard
+		f.mu.Lock()
+		known := f.running[id] != nil || f.dropped[id]
+		f.mu.Unlock()
+		if other || known || !f.gone(ctx, served, pos.Scope.Resource) {
 			continue
 		}
-		f.mu.Lock()
-		if f.running[id] == nil {
-			if pos.Cause != sink.CauseNotServed {
-				f.p.log.Info("the type is not served any more: its rows are deleted", "type", id)
-			}
-			t := &tenant{resource: pos.Scope.Resource, leaving: true, ended: make(chan struct{})}
-			t.resource.Namespaced = f.options.Scope.Namespace != "" // as the selection is stored
-			close(t.ended)
-			f.running[id] = t
-			f.group.Go(func() { f.drop(ctx, t) })
+		if pos.Cause != sink.CauseNotServed {
+			f.p.log.Info("the type is not served any more: its rows are deleted", "type", id)
 		}
+		t := &tenant{resource: pos.Scope.Resource, leaving: true, ended: make(chan struct{})}
+		t.resource.Namespaced = pos.Scope.Namespace != "" // as the selection is stored
+		close(t.ended)
+		f.mu.Lock()
+		f.running[id] = t // only the caller starts what does not run
 		f.mu.Unlock()
+		f.group.Go(func() { f.drop(ctx, t) })
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/listwatch/listwatch/apitest"
 	"github.com/listwatch/listwatch/apitest/faults"
 	"github.com/listwatch/listwatch/kube"
+	"github.com/listwatch/listwatch/sink"
 )
 
 // define makes a type of the group example.com, with an object of it.
@@ -98,6 +99,85 @@ func TestRowsGoOnceThatIsCertain(t *testing.T) {
 	s.loading("widgets")
 	stop()
 	if diff := cmp.Diff([]string{"ADDED widgets w", "DELETED widgets w"}, s.held()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestInterruptedDropGoesOnOnceThatIsCertain: a kill has left rows of a type that its position
+// calls dropped, and at the start the server cannot say whether the definition exists.
+func TestInterruptedDropGoesOnOnceThatIsCertain(t *testing.T) {
+	s := newStage(t)
+	s.define("widgets", "Widget", "w")
+	errs, stop := s.start("*")
+	errs.wait(t, "scope=widgets.example.com phase=LIVE", 1)
+	stop()
+	s.server.Delete(kube.CustomResourceDefinitions, kube.Key{Name: "widgets.example.com"})
+	s.query(`UPDATE positions SET phase = 'LOADING', cause = '` + sink.CauseNotServed + `' WHERE resource = 'widgets' RETURNING 1`)
+	fault := s.server.On(apitest.Match{Verb: "get", Resource: kube.CustomResourceDefinitions.GroupResource()}, faults.Answer(&kube.Status{Code: http.StatusServiceUnavailable}))
+	errs, stop = s.start("*")
+	for limit := time.Now().Add(time.Minute); fault.Hits() < 2; {
+		if time.Now().After(limit) {
+			t.Fatalf("the definition was asked for %d times", fault.Hits())
+		}
+	}
+	fault.Remove()
+	s.rows(errs, 0)
+	stop()
+	if diff := cmp.Diff([]string{"ADDED widgets w", "DELETED widgets w"}, s.held()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestTypesThatAreGoneAreDroppedOnce: one that was never listed, and one of whose shards this
+// process moves none, are no reason to ask the server again and again.
+func TestTypesThatAreGoneAreDroppedOnce(t *testing.T) {
+	for name, args := range map[string][]string{"never listed": {"*"}, "of another shard": {"*", "--shards", "2", "--shard", "1"}} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.define("widgets", "Widget", "w")
+			if name == "never listed" {
+				s.server.On(apitest.Match{Verb: "list", Resource: "widgets.example.com"}, faults.Answer(&kube.Status{Code: http.StatusServiceUnavailable}))
+			} else {
+				errs, stop := s.start("*", "--shards", "2", "--shard", "0")
+				errs.wait(t, `scope="?widgets.example.com.* phase=LIVE`, 1)
+				stop()
+			}
+			errs, stop := s.start(args...)
+			errs.wait(t, `scope="?configmaps.* phase=LIVE`, 1)
+			s.server.Delete(kube.CustomResourceDefinitions, kube.Key{Name: "widgets.example.com"})
+			errs.wait(t, "rows are deleted.*widgets.example.com", 1)
+			s.define("gadgets", "Gadget", "g") // the server is asked again
+			errs.wait(t, `scope="?gadgets.example.com.* phase=LIVE`, 1)
+			s.server.Delete(kube.CustomResourceDefinitions, kube.Key{Name: "gadgets.example.com"})
+			text := errs.wait(t, "rows are deleted.*gadgets.example.com", 1)
+			stop()
+			if n := len(regexp.MustCompile("rows are deleted.*widgets.example.com").FindAllString(text, -1)); n != 1 {
+				t.Errorf("%d times:\n%s", n, text)
+			}
+		})
+	}
+}
+
+// TestClusterScopedTypesGoWithANamespace: their rows have another selection than -n says.
+func TestClusterScopedTypesGoWithANamespace(t *testing.T) {
+	s := newStage(t)
+	definition := `{"metadata":{"name":"things.example.com"},"spec":{"group":"example.com","scope":"Cluster","names":{"plural":"things","kind":"Thing"},
+		"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`
+	s.server.Put(kube.CustomResourceDefinitions, definition)
+	s.server.Put(kube.Resource{Group: "example.com", Version: "v1", Plural: "things", Kind: "Thing"}, `{"metadata":{"name":"a"}}`)
+	errs, stop := s.start("*", "-n", "shop")
+	errs.wait(t, "scope=things.example.com phase=LIVE", 1)
+	stop()
+	s.server.Delete(kube.CustomResourceDefinitions, kube.Key{Name: "things.example.com"})
+	for range 2 { // what was dropped does not end the next start either
+		errs, stop = s.start("*", "-n", "shop")
+		s.rows(errs, 0)
+		errs.wait(t, "scope=configmaps phase=LIVE", 1)
+		if code := stop(); code != exitOK {
+			t.Errorf("exit code %d\n%s", code, errs)
+		}
+	}
+	if diff := cmp.Diff([]string{"ADDED things a", "DELETED things a"}, s.held()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
