@@ -75,6 +75,20 @@ func TestEveryTypeComesAndGoes(t *testing.T) {
 	}
 }
 
+// startInDoubt starts '*' while the server cannot say, until fault is removed, whether a
+// definition exists. It returns once the server was asked twice.
+func (s *stage) startInDoubt() (errs *console, stop func() int, fault *apitest.Fault) {
+	s.t.Helper()
+	fault = s.server.On(apitest.Match{Verb: "get", Resource: kube.CustomResourceDefinitions.GroupResource()}, faults.Answer(&kube.Status{Code: http.StatusServiceUnavailable}))
+	errs, stop = s.start("*")
+	for limit := time.Now().Add(time.Minute); fault.Hits() < 2; {
+		if time.Now().After(limit) {
+			s.t.Fatalf("the definition was asked for %d times", fault.Hits())
+		}
+	}
+	return errs, stop, fault
+}
+
 // TestRowsGoOnceThatIsCertain: at the start the server cannot say whether the definition exists,
 // and later it can.
 func TestRowsGoOnceThatIsCertain(t *testing.T) {
@@ -84,13 +98,7 @@ func TestRowsGoOnceThatIsCertain(t *testing.T) {
 	errs.wait(t, "scope=widgets.example.com phase=LIVE", 1)
 	stop()
 	s.server.Delete(kube.CustomResourceDefinitions, kube.Key{Name: "widgets.example.com"})
-	fault := s.server.On(apitest.Match{Verb: "get", Resource: kube.CustomResourceDefinitions.GroupResource()}, faults.Answer(&kube.Status{Code: http.StatusServiceUnavailable}))
-	errs, stop = s.start("*")
-	for limit := time.Now().Add(time.Minute); fault.Hits() < 2; { // again and again
-		if time.Now().After(limit) {
-			t.Fatalf("the definition was asked for %d times", fault.Hits())
-		}
-	}
+	errs, stop, fault := s.startInDoubt()
 	if got := s.held(); len(got) != 2 {
 		t.Errorf("while nobody knows: %q", got)
 	}
@@ -113,13 +121,7 @@ func TestInterruptedDropGoesOnOnceThatIsCertain(t *testing.T) {
 	stop()
 	s.server.Delete(kube.CustomResourceDefinitions, kube.Key{Name: "widgets.example.com"})
 	s.query(`UPDATE positions SET phase = 'LOADING', cause = '` + sink.CauseNotServed + `' WHERE resource = 'widgets' RETURNING 1`)
-	fault := s.server.On(apitest.Match{Verb: "get", Resource: kube.CustomResourceDefinitions.GroupResource()}, faults.Answer(&kube.Status{Code: http.StatusServiceUnavailable}))
-	errs, stop = s.start("*")
-	for limit := time.Now().Add(time.Minute); fault.Hits() < 2; {
-		if time.Now().After(limit) {
-			t.Fatalf("the definition was asked for %d times", fault.Hits())
-		}
-	}
+	errs, stop, fault := s.startInDoubt()
 	fault.Remove()
 	s.rows(errs, 0)
 	stop()
