@@ -46,6 +46,7 @@ var floors = map[string]float64{
 	"apitest/internal/rules":     1.4,
 	"apitest/internal/backlog":   0,
 	"apitest/internal/intake":    1.4,
+	"apitest/internal/causes":    0.5,
 	"apitest/internal/merge":     0,
 	"apitest/internal/columns":   1.3,
 	"apitest/internal/kinds":     1.5,

@@ -173,7 +173,9 @@ func (c *change) applySchema(old, o *object.Object) *kube.Status {
 		}
 		return st
 	}
-	if r := (rules.Refusals{Causes: named}); info.BuiltIn && c.target.sub == "status" && !c.srv.options.NoValidation {
+	if info.BuiltIn && c.target.sub == "status" && !c.srv.options.NoValidation {
+		var r rules.Refusals
+		r.Append(named...)
 		if kinds.RefuseStatus(&r, info.Resource, next); len(r.Causes) > 0 {
 			return wire.Invalid(info.Group, info.Kind, o.Key.Name, r.Causes...)
 		}

@@ -50,7 +50,8 @@ type Exchange struct {
 	frames int
 	binary *wire.Stream // of a watch in protobuf
 	gz     *gzip.Writer
-	place  place // of what is being sent; nil = not counted
+	answer *backlog.Answer // of the response among those that are being sent
+	place  place           // of what is being sent, answer at first; nil = not counted
 	body   intake.Share
 	turn   intake.Turn
 	large  bool // nothing was written yet, so gzip may still be chosen
@@ -100,6 +101,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, refused *guard.Re
 	defer x.body.Release()
 	defer x.turn.Release()
 	defer x.cutBinary()
+	x.answer = s.unread.Answer(x.giveUp)
+	x.place = x.answer
+	defer x.answer.Done()
 	x.conn, _ = r.Context().Value(connKey{}).(*network.Conn)
 	x.r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	x.target = s.resolve(r)

@@ -38,15 +38,13 @@ func (s *Server) list(x *Exchange, w http.ResponseWriter, q *store.Query, v *vie
 	if st := s.store.WaitFor(x.r.Context(), q.RV); st != nil {
 		return st
 	}
-	a := s.unread.Answer(x.giveUp)
-	defer a.Done()
+	a := x.answer
 	p, st := s.store.Page(x.target.table, q, token)
 	for ; st == nil && !a.Enter(int64(p.Size())); p, st = s.store.Page(x.target.table, q, token) {
 		if p = nil; a.Wait(x.r.Context()) != nil {
 			x.Abort()
 		}
 	}
-	x.place = a
 	if st != nil {
 		return st
 	}

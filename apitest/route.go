@@ -116,7 +116,7 @@ func (s *Server) answer(x *Exchange, w http.ResponseWriter) {
 		return
 	}
 	if st := s.act(x, w); st != nil {
-		wire.WriteStatus(w, st)
+		wire.WriteStatus(w, wire.Within(st, x.answer.Try))
 	}
 }
 

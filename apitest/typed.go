@@ -210,7 +210,8 @@ func (c *change) write() schema.Write {
 // check checks o, a custom resource, against its schema.
 func (c *change) check(o *object.Object, next, live map[string]any, named []kube.StatusCause) *kube.Status {
 	info := c.target.info
-	r := rules.Refusals{Causes: named}
+	var r rules.Refusals
+	r.Append(named...)
 	r.Metadata(info.Resource, rules.ObjectAt(next, "metadata"))
 	scale := view.ScaleCauses(info, o)
 	if info = c.target.form; info.Kept != nil {

@@ -2,7 +2,6 @@ package apitest
 
 import (
 	"net/http"
-	"slices"
 
 	"github.com/listwatch/listwatch/apitest/internal/kinds"
 	"github.com/listwatch/listwatch/apitest/internal/object"
@@ -65,14 +64,8 @@ func (s *Server) update(x *Exchange, w http.ResponseWriter, v *view.View) *kube.
 	return c.answer(w, v, http.StatusOK)
 }
 
-// warn sends the warnings, each once: several attempts may have had the same.
-func (c *change) warn(w http.ResponseWriter) {
-	for i, text := range c.warnings {
-		if !slices.Contains(c.warnings[:i], text) {
-			wire.Warn(w.Header(), text)
-		}
-	}
-}
+// warn sends the warnings. Several attempts may have had the same.
+func (c *change) warn(w http.ResponseWriter) { wire.Warn(w.Header(), c.warnings...) }
 
 // answer runs the change and sends the result.
 func (c *change) answer(w http.ResponseWriter, v *view.View, code int) *kube.Status {

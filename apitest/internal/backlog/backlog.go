@@ -97,6 +97,16 @@ func (a *Answer) Enter(size int64) bool {
 	return true
 }
 
+// Try gives a its place, in exchange for one that it has, if there is one at once.
+func (a *Answer) Try(size int64) bool {
+	a.Done()
+	if a.Enter(size) {
+		return true
+	}
+	a.Done()
+	return false
+}
+
 // Grow gives a, which has a place, one of more bytes, if that is much more. It fails if ctx is
 // done before there is one.
 func (a *Answer) Grow(ctx context.Context, size int64) error {

@@ -181,3 +181,20 @@ func TestAnAnswerThatGrowsWaits(t *testing.T) {
 		}
 	})
 }
+
+// TestTryWaitsForNothing: without room it fails at once, and nobody waits behind it.
+func TestTryWaitsForNothing(t *testing.T) {
+	b := backlog.New(10 << 20)
+	cut := func() { t.Error("a response was cut") }
+	large, tried, other := b.Answer(cut), b.Answer(cut), b.Answer(cut)
+	if !large.Try(9<<20) || tried.Try(2<<20) || tried.Try(3<<20) {
+		t.Fatal("the room is not what it should be")
+	}
+	large.Done()
+	if !other.Enter(9 << 20) {
+		t.Error("one that tried still waits")
+	}
+	if other.Try(2 << 20); !tried.Try(8 << 20) {
+		t.Error("a place that was exchanged for a smaller one is still taken")
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/listwatch/listwatch/apitest/internal/columns"
 	"github.com/listwatch/listwatch/apitest/internal/object"
@@ -17,6 +18,9 @@ const (
 
 	// maxAnnotations limits the bytes of all annotations of an object, keys included.
 	maxAnnotations = 256 << 10
+
+	// mostWarnings limits those about finalizers: a response has room for fewer.
+	mostWarnings = 100
 )
 
 // Metadata refuses invalid metadata of any object, except names.
@@ -73,8 +77,11 @@ func standardFinalizer(name string) bool {
 
 // controllers refuses several controlling owners.
 func (r *Refusals) controllers(refs []any) {
-	first := ""
+	first, shown := "", sync.OnceValue(func() any { return ownersInOrder(refs) })
 	for _, e := range refs {
+		if r.Full() {
+			return
+		}
 		ref, _ := e.(map[string]any)
 		name := TextAt(ref, "kind") + "/" + TextAt(ref, "name")
 		switch {
@@ -82,7 +89,7 @@ func (r *Refusals) controllers(refs []any) {
 		case first == "":
 			first = name
 		default:
-			r.Invalid("metadata.ownerReferences", ownersInOrder(refs), `Only one reference can have Controller set to true. Found "true" in references for `+first+" and "+name)
+			r.Invalid("metadata.ownerReferences", shown(), `Only one reference can have Controller set to true. Found "true" in references for `+first+" and "+name)
 		}
 	}
 }
@@ -118,6 +125,14 @@ func KeysOf(m map[string]any) iter.Seq[string] {
 	return slices.Values(object.SortedKeys(m))
 }
 
+func setOf(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
+}
+
 // MetaCauses returns errors for fields that an update must not set: a DELETE sets the
 // time of the deletion, and finalizers are fixed by then.
 func MetaCauses(old, o *object.Meta) (causes []kube.StatusCause) {
@@ -133,7 +148,8 @@ func MetaCauses(old, o *object.Meta) (causes []kube.StatusCause) {
 		causes = append(causes, kube.StatusCause{Reason: "FieldValueInvalid", Field: "metadata.deletionGracePeriodSeconds",
 			Message: fmt.Sprintf("Invalid value: %d: field is immutable", *n)})
 	}
-	more := slices.DeleteFunc(slices.Clone(o.Finalizers), func(s string) bool { return slices.Contains(old.Finalizers, s) })
+	had := setOf(old.Finalizers)
+	more := slices.DeleteFunc(slices.Clone(o.Finalizers), func(s string) bool { return had[s] })
 	if old.DeletionTimestamp != "" && len(more) > 0 {
 		slices.Sort(more)
 		causes = append(causes, ForbiddenField("metadata.finalizers",
@@ -143,12 +159,19 @@ func MetaCauses(old, o *object.Meta) (causes []kube.StatusCause) {
 }
 
 // FinalizerWarnings returns warnings for new finalizers of o that may conflict with
-// others, because they are not qualified. old may be nil. o is a custom resource: other
-// resources refuse them.
+// others, because they are not qualified: as many as a response can have. old may be nil. o
+// is a custom resource: other resources refuse them.
 func FinalizerWarnings(old, o *object.Object) (warnings []string) {
+	var had map[string]bool
+	if old != nil {
+		had = setOf(old.Meta.Finalizers)
+	}
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(o.Meta.Finalizers))) {
-		if standardFinalizer(name) || strings.Contains(name, "/") || old != nil && slices.Contains(old.Meta.Finalizers, name) {
+		if standardFinalizer(name) || strings.Contains(name, "/") || had[name] {
 			continue
+		}
+		if len(warnings) == mostWarnings {
+			break
 		}
 		how := ""
 		if strings.Contains(name, ".") {

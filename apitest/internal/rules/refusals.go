@@ -5,16 +5,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/causes"
 	"github.com/listwatch/listwatch/apitest/internal/object"
 	"github.com/listwatch/listwatch/kube"
 )
 
-// Refusals collects causes.
-type Refusals struct{ Causes []kube.StatusCause }
+// Refusals collects causes, within the limits of a [causes.List].
+type Refusals struct{ causes.List }
 
 // Add adds a cause.
 func (r *Refusals) Add(reason, field, message string) {
-	r.Causes = append(r.Causes, kube.StatusCause{Reason: reason, Field: field, Message: message})
+	r.List.Add(kube.StatusCause{Reason: reason, Field: field, Message: message})
 }
 
 // Required refuses a missing field.
@@ -24,11 +25,16 @@ func (r *Refusals) Required(field string, why ...string) {
 
 // Invalid refuses a value with a reason.
 func (r *Refusals) Invalid(field string, v any, why string) {
-	r.Add("FieldValueInvalid", field, "Invalid value: "+Show(v)+": "+why)
+	if !r.Full() {
+		r.Add("FieldValueInvalid", field, "Invalid value: "+Show(v)+": "+why)
+	}
 }
 
 // Unsupported refuses a value that is not supported.
 func (r *Refusals) Unsupported(field string, v any, supported ...string) {
+	if r.Full() {
+		return
+	}
 	supported = slices.Clone(supported) // it may be shared
 	for i, s := range supported {
 		supported[i] = Show(s)
@@ -38,7 +44,9 @@ func (r *Refusals) Unsupported(field string, v any, supported ...string) {
 
 // Duplicate refuses a duplicate value.
 func (r *Refusals) Duplicate(field string, v any) {
-	r.Add("FieldValueDuplicate", field, "Duplicate value: "+Show(v))
+	if !r.Full() {
+		r.Add("FieldValueDuplicate", field, "Duplicate value: "+Show(v))
+	}
 }
 
 // Show formats a value for messages.

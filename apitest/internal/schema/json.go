@@ -3,14 +3,15 @@ package schema
 import (
 	"fmt"
 
+	"github.com/listwatch/listwatch/apitest/internal/causes"
 	"github.com/listwatch/listwatch/apitest/internal/merge"
 )
 
 // Limits of the nesting of objects and lists, and of the reported unknown and duplicate fields.
 const depthLimit, strictLimit = 500, 100
 
-// Limits of the bytes of a name in errors, and of all errors about an object.
-const mostShown, mostErrors = 1 << 10, 1 << 20
+// mostShown limits the bytes of a name in errors.
+const mostShown = causes.MostField
 
 // Decode returns the JSON in b as map[string]any, []any, string, bool, nil, int64 or
 // float64. Of members with the same name the last one counts. It refuses nesting deeper

@@ -10,7 +10,7 @@ import (
 func listCauses(n *node, o map[string]any) []kube.StatusCause {
 	var v validator
 	v.lists("", n, o)
-	return v.causes
+	return v.Causes
 }
 
 func (v *validator) lists(path string, n *node, value any) {

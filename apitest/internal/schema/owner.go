@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/merge"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
+	"github.com/listwatch/listwatch/apitest/internal/causes"
 	"github.com/listwatch/listwatch/kube"
 )
 
@@ -92,25 +93,25 @@ var errOtherGroup = errors.New("another group")
 func conflict(conflicts merge.Conflicts) error {
 	// One entry after the other, as kube-apiserver most often has them.
 	slices.SortStableFunc(conflicts, func(a, b merge.Conflict) int { return strings.Compare(a.Manager, b.Manager) })
-	var causes []kube.StatusCause
+	var list causes.List
 	var text strings.Builder
 	last := ""
 	for _, c := range conflicts {
 		who, _ := managerOf(c.Manager) // one that we made
 		path := short(c.Path.String())
-		causes = append(causes, kube.StatusCause{Reason: "FieldManagerConflict", Message: "conflict with " + who.String(), Field: path})
+		list.Add(kube.StatusCause{Reason: "FieldManagerConflict", Message: "conflict with " + who.String(), Field: path})
 		if c.Manager != last {
 			fmt.Fprintf(&text, "\nconflicts with %v:", who)
 			last = c.Manager
 		}
-		if text.WriteString("\n- " + path); text.Len() > mostErrors {
+		if text.WriteString("\n- " + path); list.Full() {
 			break
 		}
 	}
-	st := &kube.Status{Code: http.StatusConflict, Reason: "Conflict", Details: &kube.StatusDetails{Causes: causes},
+	st := &kube.Status{Code: http.StatusConflict, Reason: "Conflict", Details: &kube.StatusDetails{Causes: list.Causes},
 		Message: fmt.Sprintf("Apply failed with %d conflicts: %s", len(conflicts), strings.TrimPrefix(text.String(), "\n"))}
-	if len(causes) == 1 {
-		st.Message = fmt.Sprintf("Apply failed with 1 conflict: %s: %s", causes[0].Message, causes[0].Field)
+	if c := list.Causes; len(c) == 1 {
+		st.Message = fmt.Sprintf("Apply failed with 1 conflict: %s: %s", c[0].Message, c[0].Field)
 	}
 	return st
 }

@@ -4,8 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"strings"
 	"unicode/utf8"
+
+	"github.com/listwatch/listwatch/apitest/internal/causes"
 )
 
 // reader decodes JSON, with the eyes of a type if it has one.
@@ -342,7 +343,7 @@ func (p *path) push(name string) {
 // name repeats it.
 func short(name string) string {
 	if len(name) > mostShown {
-		return strings.ToValidUTF8(name[:mostShown], "") + "..."
+		return causes.Cut(name, mostShown) + "..."
 	}
 	return name
 }

@@ -138,7 +138,7 @@ func (v *validator) combined(path string, r *rules, value any) {
 	choose := func(list []*node) (valid int, best *validator) {
 		for _, n := range list {
 			sub := try(n)
-			if len(sub.causes) == 0 {
+			if len(sub.Causes) == 0 {
 				valid++
 			} else if best == nil || sub.matches > best.matches {
 				best = sub
@@ -165,7 +165,7 @@ func (v *validator) combined(path string, r *rules, value any) {
 	valid := 0
 	for _, n := range r.allOf {
 		sub := try(n)
-		if len(sub.causes) == 0 {
+		if len(sub.Causes) == 0 {
 			valid++
 		}
 		v.merge(sub)
@@ -177,7 +177,7 @@ func (v *validator) combined(path string, r *rules, value any) {
 		}
 		v.general("%q must validate all the schemas (allOf)%s", path, none)
 	}
-	if r.not != nil && len(try(r.not).causes) == 0 {
+	if r.not != nil && len(try(r.not).Causes) == 0 {
 		v.general("%q must not validate the schema (not)", path)
 	}
 }

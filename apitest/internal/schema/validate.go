@@ -6,11 +6,9 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/listwatch/listwatch/apitest/internal/causes"
 	"github.com/listwatch/listwatch/kube"
 )
-
-// causesLimit limits the errors that Validate returns.
-const causesLimit = 1000
 
 // Validate returns the errors of a custom resource, for the details of a Status:
 // fields, reasons and messages are kube-apiserver's; they are sorted by field names.
@@ -26,9 +24,9 @@ func (t *Type) Validate(o, old map[string]any) []kube.StatusCause {
 	var v validator
 	v.value("", t.root, o, anyOld(old))
 	if old == nil || len(listCauses(t.root, old)) == 0 {
-		v.causes = append(v.causes, listCauses(t.root, o)...)
+		v.Append(listCauses(t.root, o)...)
 	}
-	return v.causes[:min(len(v.causes), causesLimit)]
+	return v.Causes
 }
 
 // previous is the value that one is compared with, if there is one.
@@ -72,18 +70,13 @@ func (p previous) elements(n *node) func(e any) previous {
 
 // validator collects errors, and counts valid parts to find the best alternative.
 type validator struct {
-	causes  []kube.StatusCause
-	bytes   int // of causes
+	causes.List
 	matches int
 }
 
-// full reports whether further errors are not kept.
-func (v *validator) full() bool { return len(v.causes) >= causesLimit || v.bytes > mostErrors }
-
 func (v *validator) add(path, reason, format string, args ...any) {
-	if !v.full() {
-		c := kube.StatusCause{Reason: "FieldValue" + reason, Message: fmt.Sprintf(format, args...), Field: strings.TrimPrefix(path, ".")}
-		v.causes, v.bytes = append(v.causes, c), v.bytes+len(c.Message)+len(c.Field)
+	if !v.Full() {
+		v.Add(kube.StatusCause{Reason: "FieldValue" + reason, Message: fmt.Sprintf(format, args...), Field: strings.TrimPrefix(path, ".")})
 	}
 }
 
@@ -98,7 +91,7 @@ func (v *validator) general(format string, args ...any) {
 }
 
 func (v *validator) value(path string, n *node, value any, old previous) {
-	if v.full() || old.ok && reflect.DeepEqual(value, old.v) {
+	if v.Full() || old.ok && reflect.DeepEqual(value, old.v) {
 		return
 	}
 	v.typ(path, n, value)
@@ -186,7 +179,7 @@ func (v *validator) object(path string, n *node, o map[string]any, old previous)
 	}
 	for _, name := range n.required {
 		if _, ok := o[name]; !ok {
-			if v.add(path+"."+short(name), "Required", "Required value"); v.full() {
+			if v.add(path+"."+short(name), "Required", "Required value"); v.Full() {
 				return
 			}
 			continue
@@ -196,7 +189,7 @@ func (v *validator) object(path string, n *node, o map[string]any, old previous)
 }
 
 func (v *validator) merge(sub *validator) {
-	v.causes, v.bytes = append(v.causes, sub.causes...), v.bytes+sub.bytes
+	v.Append(sub.Causes...)
 	v.matches += sub.matches
 }
 

@@ -6,9 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/listwatch/listwatch/apitest/internal/causes"
 	"github.com/listwatch/listwatch/internal/protojson"
 	"github.com/listwatch/listwatch/kube"
 )
@@ -160,15 +159,17 @@ func MethodNotAllowed() *kube.Status {
 		Details: &kube.StatusDetails{}}
 }
 
-// Invalid returns the 422 about fields of a kind.
-func Invalid(group, kind, name string, causes ...kube.StatusCause) *kube.Status {
+// Invalid returns the 422 about fields of a kind, with causes within their limits.
+func Invalid(group, kind, name string, wrong ...kube.StatusCause) *kube.Status {
+	var list causes.List
+	list.Append(wrong...)
 	subject := kind
 	if group != "" {
 		subject += "." + group
 	}
 	var texts []string
-	said := map[string]bool{} // a body may have 100,000 causes
-	for _, c := range causes {
+	said := map[string]bool{}
+	for _, c := range list.Causes {
 		if text := c.Field + ": " + c.Message; !said[text] {
 			said[text] = true
 			texts = append(texts, text)
@@ -180,7 +181,7 @@ func Invalid(group, kind, name string, causes ...kube.StatusCause) *kube.Status 
 	}
 	return &kube.Status{Code: http.StatusUnprocessableEntity, Reason: "Invalid",
 		Message: fmt.Sprintf("%s %q is invalid: %s", subject, name, text),
-		Details: &kube.StatusDetails{Name: name, Group: group, Kind: kind, Causes: causes}}
+		Details: &kube.StatusDetails{Name: name, Group: group, Kind: kind, Causes: list.Causes}}
 }
 
 // NotAcceptable returns a 406.
@@ -201,13 +202,6 @@ func UnsupportedMediaType(accepted []string) *kube.Status {
 func NoResource() *kube.Status {
 	return &kube.Status{Code: http.StatusNotFound, Reason: "NotFound",
 		Message: "the server could not find the requested resource", Details: &kube.StatusDetails{}}
-}
-
-// Warn adds a Warning header, see RFC 7234, 5.5, but for a text that none can have.
-func Warn(h http.Header, text string) {
-	if text != "" && utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl) {
-		h.Add("Warning", `299 - "`+strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text)+`"`)
-	}
 }
 
 // PageNotFound responds for paths without a served API group or version.
