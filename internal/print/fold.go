@@ -25,7 +25,7 @@ func fold(doc []byte) []byte {
 		}
 		literal = -1
 		parent := column
-		for strings.HasPrefix(body, "- ") {
+		for len(body) > 1 && body[1] == ' ' && strings.IndexByte("-?:", body[0]) >= 0 { // ? is before a key of more than 128 bytes
 			parent, column, body = column, column+2, body[2:]
 		}
 		value, inMap := body[keyLength(body):], keyLength(body) > 0

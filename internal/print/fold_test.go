@@ -49,6 +49,7 @@ func FuzzFold(f *testing.F) {
 	for _, s := range []string{"", long, "- " + long, "it's: " + long, "\t" + long, long + "\n  " + long, "'" + long, `"` + long, "a" + strings.Repeat("  b", 40), strings.Repeat("x", 78) + "  " + long, "|-" + long} {
 		f.Add("key", s)
 		f.Add(s, "value")
+		f.Add(s, long)
 	}
 	f.Fuzz(func(t *testing.T, key, s string) {
 		if !utf8.ValidString(key + s) {
