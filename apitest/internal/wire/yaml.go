@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v2" // its layout is kube-apiserver's
 
 	"github.com/listwatch/listwatch/apitest/internal/object"
+	"github.com/listwatch/listwatch/apitest/internal/schema"
 	"github.com/listwatch/listwatch/internal/yamljson"
 )
 
@@ -74,7 +75,7 @@ func (y *YAMLWriter) Finish() {
 func toYAML(b []byte) []byte {
 	members, err := object.Members(b)
 	odd := func(m object.Member) bool {
-		return m.Name == "" || strings.Trim(strings.ToLower(m.Name), letters) != ""
+		return m.Name == "" || len(m.Name) > 100 || strings.Trim(strings.ToLower(m.Name), letters) != ""
 	}
 	if err != nil || len(members) == 0 || slices.ContainsFunc(members, odd) {
 		return encoded(b)
@@ -104,9 +105,11 @@ func toYAML(b []byte) []byte {
 // letters are those of names that YAML sorts as text.
 const letters = "abcdefghijklmnopqrstuvwxyz"
 
+// encoded converts JSON to YAML. The parser of YAML refuses JSON with some characters, and with
+// names of more than 1,024 bytes.
 func encoded(b []byte) []byte {
-	var v any
-	if err := yaml.Unmarshal(b, &v); err != nil { // JSON is YAML
+	v, err := schema.Decode(b)
+	if err != nil {
 		panic(err)
 	}
 	out, err := yaml.Marshal(v)

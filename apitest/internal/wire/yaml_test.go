@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v2"
 
 	"github.com/listwatch/listwatch/apitest/internal/schema"
 )
@@ -43,7 +44,15 @@ func TestYAMLInParts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(string(encoded(b)), string(toYAML(b))); diff != "" {
+		var v any
+		if err := yaml.Unmarshal(b, &v); err != nil { // as kube-apiserver decodes it
+			t.Fatal(err)
+		}
+		whole, err := yaml.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(whole), string(toYAML(b))); diff != "" {
 			t.Fatalf("%s (-whole +parts):\n%s", b, diff)
 		}
 		if strings.HasPrefix(string(b), "{") && len(b) > 50 {
@@ -52,5 +61,29 @@ func TestYAMLInParts(t *testing.T) {
 	}
 	if parts < 500 {
 		t.Error(fmt.Sprint("only ", parts, " objects of some size"))
+	}
+}
+
+// TestYAMLOfOddText: the parser of YAML refuses the JSON of these.
+func TestYAMLOfOddText(t *testing.T) {
+	for _, text := range []string{"\x7f", "\u0080", "\ufffe", "\uffff", "\u0000", "\ufeff", strings.Repeat("k", 5000), strings.Repeat("k ", 5000)} {
+		want := map[string]any{"a": text, "b": []any{text, map[string]any{text: text}}, text: map[string]any{text: []any{text}}}
+		b, err := schema.Encode(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := toYAML(b)
+		if len(text) > 1000 {
+			continue // the parser refuses its own names of this length
+		}
+		j, _, err := FromYAML(out)
+		if err != nil {
+			t.Errorf("%.20q is %.200s: %v", text, out, err)
+			continue
+		}
+		got, err := schema.Decode(j)
+		if diff := cmp.Diff(any(want), got); err != nil || diff != "" {
+			t.Errorf("%.20q is %.200s: %v\n%s", text, out, err, diff)
+		}
 	}
 }
