@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -106,16 +107,18 @@ func (p *program) verify(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	var all []kube.Resource
-	different, left := false, 0
-	if len(args) > 0 {
-		all, err = resources(api, names)
-	} else {
-		all, different, left, err = p.comparable(ctx, api, stored, db, names)
-	}
+	// The name by which a type is stored counts also while the server does not tell its types.
+	others := slices.DeleteFunc(slices.Clone(names), func(name string) bool { _, ok := stored[name]; return ok })
+	known := slices.DeleteFunc(names, func(name string) bool { return slices.Contains(others, name) })
+	all, different, left, err := p.comparable(ctx, api, stored, db, known)
 	if err != nil {
 		return err
 	}
+	more, err := resources(api, others)
+	if err != nil {
+		return err
+	}
+	all = append(all, more...)
 	for _, r := range all {
 		scope, ok := stored[r.GroupResource()]
 		if !ok {

@@ -244,7 +244,9 @@ func TestVerifyOfANamespaceWhileAVersionIsBroken(t *testing.T) {
 		w.Header().Set("Content-Type", form)
 		fmt.Fprint(w, `{"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"example.com"},"versions":[{"version":"v1","freshness":"Stale"}]}]}`)
 	})
-	if code, out, failed := s.run("verify", "--wait", "0"); code != exitOK || !strings.Contains(out, "widgets.example.com: 1 objects at revision ") {
-		t.Errorf("exit code %d\n%s%s", code, out, failed)
+	for _, args := range [][]string{{"verify", "--wait", "0"}, {"verify", "widgets.example.com", "--wait", "0"}} {
+		if code, out, failed := s.run(args...); code != exitOK || !strings.Contains(out, "widgets.example.com: 1 objects at revision ") {
+			t.Errorf("%v: exit code %d\n%s%s", args, code, out, failed)
+		}
 	}
 }
