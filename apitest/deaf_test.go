@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strings"
 	"sync"
@@ -150,28 +151,73 @@ func TestWatchesThatReadLargeObjectsAreNotEnded(t *testing.T) {
 	all.Wait()
 }
 
-// TestListsThatNobodyReadsHoldLittle: those that find no place wait.
-func TestListsThatNobodyReadsHoldLittle(t *testing.T) {
-	srv := apitest.NewWith(t, apitest.Options{InMemory: true, History: 50, NoManagedFields: true})
-	const objects, lists = 400, 60 // 6 MiB a list
-	rewrite(srv, objects, 0)
-	before := heapMiB()
-	for range lists {
-		c, err := srv.Dial(t.Context(), "tcp", "")
-		if err != nil {
-			t.Fatal(err)
+// TestAnswersThatNobodyReadsHoldLittle: those that find no place wait.
+func TestAnswersThatNobodyReadsHoldLittle(t *testing.T) {
+	const objects = 400 // 16 KiB each
+	large := fmt.Sprintf(`{"metadata":{"namespace":"a","name":"large"},"data":{"a":%q}}`, strings.Repeat("x", 1<<20))
+	for _, c := range []struct {
+		path string
+		n    int
+	}{
+		{"/api/v1/configmaps", 60},
+		{"/api/v1/namespaces/a/configmaps/large", 300},
+		{"/api/v1/namespaces/a/configmaps/large?pretty=1", 300},
+	} {
+		srv := apitest.NewWith(t, apitest.Options{InMemory: true, History: 50, NoManagedFields: true})
+		rewrite(srv, objects, 0)
+		srv.Put(kube.ConfigMaps, large)
+		before := heapMiB()
+		for range c.n {
+			c1, err := srv.Dial(t.Context(), "tcp", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { c1.Close() })
+			if _, err := io.WriteString(c1, "GET "+c.path+" HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+				t.Fatal(err)
+			}
 		}
-		t.Cleanup(func() { c.Close() })
-		if _, err := io.WriteString(c, "GET /api/v1/configmaps HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
-			t.Fatal(err)
+		for last, n := -1, 0; n < c.n || heapMiB() != last; n = len(srv.Requests()) {
+			last = heapMiB()
+			<-time.After(100 * time.Millisecond)
+		}
+		if held := heapMiB() - before; held > 200 {
+			t.Errorf("%d of %s hold %d MiB", c.n, c.path, held)
 		}
 	}
-	for last, n := -1, 0; n < lists || heapMiB() != last; n = len(srv.Requests()) {
-		last = heapMiB()
-		<-time.After(100 * time.Millisecond)
+}
+
+// TestRequestsThatHangAreLimited: further ones are refused at once, without a body.
+func TestRequestsThatHangAreLimited(t *testing.T) {
+	const most = 6000
+	srv := apitest.NewInMemory(t)
+	entered, leave := make(chan bool), make(chan bool)
+	srv.On(apitest.Match{Path: "/hang"}, func(http.ResponseWriter, *http.Request) {
+		entered <- true
+		<-leave
+	})
+	ask := func(path string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		srv.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		return w
 	}
-	if held := heapMiB() - before; held > 200 {
-		t.Errorf("%d lists hold %d MiB", lists, held)
+	var all sync.WaitGroup
+	for range most {
+		all.Go(func() { ask("/hang") })
+	}
+	for range most {
+		<-entered
+	}
+	if w := ask("/api"); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "1" || w.Body.Len() != 0 {
+		t.Errorf("beside %d requests: HTTP %d %v %q", most, w.Code, w.Header(), w.Body)
+	}
+	if w := ask("/api/v1/configmaps?watch=1&timeoutSeconds=1"); w.Code != http.StatusOK {
+		t.Errorf("a watch beside %d requests: HTTP %d", most, w.Code)
+	}
+	close(leave)
+	all.Wait()
+	if w := ask("/api"); w.Code != http.StatusOK {
+		t.Errorf("after they have ended: HTTP %d", w.Code)
 	}
 }
 

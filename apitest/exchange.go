@@ -51,15 +51,10 @@ type Exchange struct {
 	binary *wire.Stream // of a watch in protobuf
 	gz     *gzip.Writer
 	answer *backlog.Answer // of the response among those that are being sent
-	place  place           // of what is being sent, answer at first; nil = not counted
+	place  backlog.Place   // of what is being sent, answer at first; nil = not counted
 	body   intake.Share
 	turn   intake.Turn
 	large  bool // nothing was written yet, so gzip may still be chosen
-}
-
-// place is that of a list, or of a large event, among those that are being sent.
-type place interface {
-	Moved() // the response begins, or the client has read another piece
 }
 
 // target is what a URL identifies.
@@ -102,11 +97,17 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, refused *guard.Re
 	defer x.turn.Release()
 	defer x.cutBinary()
 	x.answer = s.unread.Answer(x.giveUp)
-	x.place = x.answer
 	defer x.answer.Done()
 	x.conn, _ = r.Context().Value(connKey{}).(*network.Conn)
 	x.r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
-	x.target = s.resolve(r)
+	if x.target = s.resolve(r); x.target.verb != "watch" {
+		x.place = x.answer
+		defer s.serving.Add(-1)
+		if s.serving.Add(1) > mostServed {
+			wire.Busy(w)
+			return
+		}
+	}
 	x.entry = s.record(x)
 	defer s.recordEnd(x)
 	if refused == nil {
@@ -198,6 +199,12 @@ func (x *Exchange) Write(b []byte) (int, error) {
 
 func (x *Exchange) write(b []byte) (int, error) {
 	x.turn.Release() // the response is made: nobody waits for its client
+	if x.place == backlog.Place(x.answer) {
+		if err := x.answer.Grow(x.r.Context(), int64(len(b))+backlog.Overhead); err != nil {
+			return 0, err
+		}
+		defer x.answer.Done()
+	}
 	if x.code == 0 {
 		x.WriteHeader(http.StatusOK)
 	}
@@ -212,19 +219,11 @@ func (x *Exchange) write(b []byte) (int, error) {
 	if x.gz != nil {
 		out = x.gz
 	}
-	done := 0
-	if x.place != nil {
-		x.place.Moved()
+	n, err := backlog.Send(out, b, x.place)
+	if x.place == backlog.Place(x.answer) && x.r.ProtoMajor == 2 && err == nil {
+		err = http.NewResponseController(x.w).Flush() // otherwise it waits for its client when x has ended
 	}
-	for x.place != nil && len(b)-done > backlog.Piece {
-		n, err := out.Write(b[done : done+backlog.Piece])
-		if done += n; err != nil {
-			return done, err
-		}
-		x.place.Moved()
-	}
-	n, err := out.Write(b[done:])
-	return done + n, err
+	return n, err
 }
 
 // giveUp ends a response that the client does not read. Another goroutine calls it,

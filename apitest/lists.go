@@ -38,10 +38,9 @@ func (s *Server) list(x *Exchange, w http.ResponseWriter, q *store.Query, v *vie
 	if st := s.store.WaitFor(x.r.Context(), q.RV); st != nil {
 		return st
 	}
-	a := x.answer
 	p, st := s.store.Page(x.target.table, q, token)
-	for ; st == nil && !a.Enter(int64(p.Size())); p, st = s.store.Page(x.target.table, q, token) {
-		if p = nil; a.Wait(x.r.Context()) != nil {
+	for ; st == nil && !x.answer.Enter(int64(p.Size())); p, st = s.store.Page(x.target.table, q, token) {
+		if p = nil; x.answer.Wait(x.r.Context()) != nil {
 			x.Abort()
 		}
 	}
@@ -58,7 +57,7 @@ func (s *Server) list(x *Exchange, w http.ResponseWriter, q *store.Query, v *vie
 		return st
 	}
 	b, st := v.List(p, x.quirks.MetadataLast)
-	if a.Grow(x.r.Context(), int64(len(b))) != nil { // by defaults
+	if x.answer.Grow(x.r.Context(), int64(len(b))) != nil { // by defaults
 		x.Abort()
 	}
 	if st == nil {

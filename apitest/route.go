@@ -245,6 +245,11 @@ func (s *Server) get(x *Exchange, w http.ResponseWriter, v *view.View) *kube.Sta
 		return st
 	}
 	o := s.current(x.target)
+	for ; o != nil && !x.answer.Enter(int64(o.Size())); o = s.current(x.target) {
+		if o = nil; x.answer.Wait(x.r.Context()) != nil {
+			x.Abort()
+		}
+	}
 	switch {
 	case o == nil:
 		return wire.NotFound(x.target.res, x.target.key.Name)

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/listwatch/listwatch/apitest/internal/backlog"
@@ -107,7 +108,8 @@ type Server struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup // handlers and the accept loop
 	client  *http.Client
-	unread  *backlog.Backlog // of lists
+	unread  *backlog.Backlog // of responses
+	serving atomic.Int64     // requests that are no watches
 	bodies  *intake.Budget   // that are being read, or used
 	turns   *intake.Turns    // of requests that decode much
 	frames  view.Frames      // of watches
@@ -129,9 +131,9 @@ type Server struct {
 	changed  chan struct{} // closed and replaced when watching or the journal changes
 }
 
-// Limits in bytes: of objects in lists that are being sent, of bodies, and of JSON that is
-// decoded. Further ones wait.
-const mostUnread, mostBodies, mostDecoded = 40 << 20, 64 << 20, 4 << 20
+// Limits in bytes: of responses that are being sent, of bodies, and of JSON that is decoded;
+// further ones wait. And of requests that are no watches; further ones are refused.
+const mostUnread, mostBodies, mostDecoded, mostServed = 40 << 20, 64 << 20, 4 << 20, 6000
 
 // Start starts a server. The caller must Close it.
 func Start(o Options) (*Server, error) { return start(nil, o) }

@@ -18,10 +18,12 @@ const (
 )
 
 // Small is up to how many bytes a response waits for small ones only, and Piece is how many
-// a client has read when Moved is called again.
+// a client has read when Moved is called again. Overhead is what a response takes besides its
+// bytes.
 const (
-	Small = 1 << 20
-	Piece = 64 << 10
+	Small    = 1 << 20
+	Piece    = 64 << 10
+	Overhead = 16 << 10
 )
 
 // Backlog counts the bytes of the responses that are being sent. New returns one.
@@ -86,11 +88,12 @@ func (a *Answer) Enter(size int64) bool {
 		a.class = c
 		c.waiting = append(c.waiting, a)
 	}
-	a.size = size
+	a.size, a.moved, a.lag = size, time.Time{}, 0
 	if c.waiting[0] != a || c.held > 0 && c.held+size > b.most {
 		return false
 	}
-	c.waiting = slices.Delete(c.waiting, 0, 1)
+	c.waiting[0] = nil
+	c.waiting = c.waiting[1:]
 	c.held += size
 	c.sending[a] = struct{}{}
 	c.next()
@@ -107,10 +110,10 @@ func (a *Answer) Try(size int64) bool {
 	return false
 }
 
-// Grow gives a, which has a place, one of more bytes, if that is much more. It fails if ctx is
-// done before there is one.
+// Grow gives a its place, in exchange for one that it has, unless that is about as large. It
+// fails if ctx is done before there is one.
 func (a *Answer) Grow(ctx context.Context, size int64) error {
-	if size <= a.size+Small {
+	if a.class != nil && size <= a.size+Small {
 		return nil
 	}
 	for a.Done(); !a.Enter(size); {

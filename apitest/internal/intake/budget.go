@@ -25,9 +25,6 @@ const (
 	// the oldest gives way.
 	Awaited = 4000
 	Prompt  = time.Second
-
-	// Crowd is how many bodies may be awaited at all: further ones are refused at once.
-	Crowd = 4 * Awaited
 )
 
 // ErrCrowded is the error of a body that gave way to others, or waited too long.
@@ -78,7 +75,6 @@ func (b *Budget) await(s *Share) (came func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s.begun = time.Now()
-	s.gone = s.gone || b.awaited.Len() >= Crowd
 	e := b.awaited.PushBack(s)
 	if !b.trims && b.awaited.Len() > Awaited {
 		b.trim()

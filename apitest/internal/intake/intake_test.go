@@ -259,38 +259,6 @@ func TestABodyThatWaitedTooLongIsRead(t *testing.T) {
 	})
 }
 
-// TestACrowdOfBodiesIsRefused: at once, until those that are awaited give way.
-func TestACrowdOfBodiesIsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := intake.New(8 << 20)
-		var all sync.WaitGroup
-		var clients []*client
-		for range intake.Crowd {
-			c := newClient()
-			clients = append(clients, c)
-			all.Go(func() {
-				receive(t, b, c, 100, c)
-				c.CloseWithError(io.ErrUnexpectedEOF)
-			})
-		}
-		synctest.Wait()
-		c := newClient()
-		if _, code := receive(t, b, c, 100, c); code != http.StatusTooManyRequests {
-			t.Errorf("one more gets HTTP %d", code)
-		}
-		time.Sleep(intake.Prompt + time.Second)
-		quick := newClient()
-		go func() { quick.to.Write(make([]byte, 100)); quick.to.Close() }()
-		if n, code := receive(t, b, quick, 100, quick); n != 100 {
-			t.Errorf("after the oldest gave way: %d bytes, HTTP %d", n, code)
-		}
-		for _, c := range clients {
-			c.CloseWithError(io.ErrUnexpectedEOF)
-		}
-		all.Wait()
-	})
-}
-
 // TestBodiesAreRefused: a body that is too large, and one that breaks off.
 func TestBodiesAreRefused(t *testing.T) {
 	b := intake.New(8 << 20)

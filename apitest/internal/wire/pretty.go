@@ -10,8 +10,11 @@ import (
 	"github.com/listwatch/listwatch/internal/protojson"
 )
 
-// Indented returns indented JSON.
+// Indented returns indented JSON, or b if the indentation is far too large.
 func Indented(b []byte) []byte {
+	if sprawls(b, false) {
+		return b
+	}
 	var out bytes.Buffer
 	if json.Indent(&out, bytes.TrimSuffix(b, []byte("\n")), "", "  ") != nil {
 		return b
@@ -85,5 +88,7 @@ func (p *IndentingWriter) Finish() {
 		return
 	}
 	p.ResponseWriter.WriteHeader(p.code)
-	p.ResponseWriter.Write(Indented(p.body.Bytes())) // an error means that the client has left
+	out := Indented(p.body.Bytes())
+	p.body = bytes.Buffer{}     // sending may take long
+	p.ResponseWriter.Write(out) // an error means that the client has left
 }

@@ -113,6 +113,12 @@ func Throttled(retryAfter int) *kube.Status {
 		Details: &kube.StatusDetails{RetryAfterSeconds: retryAfter}}
 }
 
+// Busy responds with a 429 without a body, which waits for no client.
+func Busy(w http.ResponseWriter) {
+	w.Header().Set("Retry-After", "1")
+	w.WriteHeader(http.StatusTooManyRequests)
+}
+
 // NotFound returns the 404 of a missing object.
 func NotFound(res kube.Resource, name string) *kube.Status {
 	return &kube.Status{Code: http.StatusNotFound, Reason: "NotFound",

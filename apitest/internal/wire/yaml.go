@@ -61,18 +61,23 @@ func (y *YAMLWriter) Write(b []byte) (int, error) {
 
 // Finish sends the buffered response.
 func (y *YAMLWriter) Finish() {
-	if !y.json {
+	if !y.json || y.body.Len() == 0 { // a watch writes elsewhere
 		return
 	}
 	y.Header().Set("Content-Type", TypeYAML)
 	y.ResponseWriter.WriteHeader(y.code)
-	y.ResponseWriter.Write(toYAML(y.body.Bytes())) // an error means that the client has left
+	out := toYAML(y.body.Bytes())
+	y.body = bytes.Buffer{}     // sending may take long
+	y.ResponseWriter.Write(out) // an error means that the client has left
 }
 
 // toYAML converts JSON of the server to YAML: keys sorted, long lines folded. It decodes one member
 // of an object at a time, and one element of that if it is a list: decoded, they take a hundred
-// times their bytes.
+// times their bytes. If the indentation is far too large, the result is b, which is YAML too.
 func toYAML(b []byte) []byte {
+	if sprawls(b, true) {
+		return b
+	}
 	members, err := object.Members(b)
 	odd := func(m object.Member) bool {
 		return m.Name == "" || len(m.Name) > 100 || strings.Trim(strings.ToLower(m.Name), letters) != ""
