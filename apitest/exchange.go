@@ -198,13 +198,13 @@ func (x *Exchange) Write(b []byte) (int, error) {
 }
 
 func (x *Exchange) write(b []byte) (int, error) {
-	x.turn.Release() // the response is made: nobody waits for its client
 	if x.place == backlog.Place(x.answer) {
-		if err := x.answer.Grow(x.r.Context(), int64(len(b))+backlog.Overhead); err != nil {
+		if err := x.answer.Begin(x.r.Context(), int64(len(b))+backlog.Overhead); err != nil {
 			return 0, err
 		}
 		defer x.answer.Done()
 	}
+	x.turn.Release() // the response is made: nobody waits for its client
 	if x.code == 0 {
 		x.WriteHeader(http.StatusOK)
 	}

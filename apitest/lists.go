@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 
@@ -39,22 +40,22 @@ func (s *Server) list(x *Exchange, w http.ResponseWriter, q *store.Query, v *vie
 		return st
 	}
 	p, st := s.store.Page(x.target.table, q, token)
+	if st == nil && v.Decodes(w != x, p.Objects...) > 0 {
+		if st = x.shows(w, v, p.Objects...); st == nil {
+			p, st = s.store.Page(x.target.table, q, token) // nothing of it was kept meanwhile
+		}
+		x.answer.Urgent = true
+	}
 	for ; st == nil && !x.answer.Enter(int64(p.Size())); p, st = s.store.Page(x.target.table, q, token) {
 		if p = nil; x.answer.Wait(x.r.Context()) != nil {
-			x.Abort()
+			return wire.Throttled(1)
 		}
 	}
-	if st != nil {
-		return st
-	}
-	if v.Refused != nil {
-		return v.Refused
+	if st != nil || v.Refused != nil {
+		return cmp.Or(st, v.Refused)
 	}
 	if x.quirks.EmptyPage && len(p.Objects) > 0 {
 		p.Emptied()
-	}
-	if st := x.shows(w, v, p.Objects...); st != nil {
-		return st
 	}
 	b, st := v.List(p, x.quirks.MetadataLast)
 	if x.answer.Grow(x.r.Context(), int64(len(b))) != nil { // by defaults

@@ -245,11 +245,6 @@ func (s *Server) get(x *Exchange, w http.ResponseWriter, v *view.View) *kube.Sta
 		return st
 	}
 	o := s.current(x.target)
-	for ; o != nil && !x.answer.Enter(int64(o.Size())); o = s.current(x.target) {
-		if o = nil; x.answer.Wait(x.r.Context()) != nil {
-			x.Abort()
-		}
-	}
 	switch {
 	case o == nil:
 		return wire.NotFound(x.target.res, x.target.key.Name)
@@ -258,6 +253,9 @@ func (s *Server) get(x *Exchange, w http.ResponseWriter, v *view.View) *kube.Sta
 	}
 	if st := x.shows(w, v, o); st != nil {
 		return st
+	}
+	if x.answer.Begin(x.r.Context(), int64(o.Size())) != nil {
+		x.Abort()
 	}
 	body := v.Object(o)
 	if x.target.sub == "scale" {

@@ -8,8 +8,9 @@ import (
 )
 
 // Patience is how long a client may read nothing of a large event before its watch is
-// ended in favour of another one that waits; Hurry is how far a list may lag behind one that
-// is read at Slow bytes a second, Haste the same if very many wait.
+// ended in favour of another one that waits, and how long a response waits that is not made
+// yet; Hurry is how far a response may lag behind one that is read at Slow bytes a second,
+// Haste the same if very many wait.
 const (
 	Patience = 10 * time.Second
 	Hurry    = time.Second
@@ -43,12 +44,19 @@ type class struct {
 }
 
 // Answer is a response that has a place, or waits for one.
+//
+// While it has a place it must wait for its client only, so that it can be ended.
 type Answer struct {
+	// Urgent is set if others wait for it, or it is complete, before Enter: it waits only
+	// behind its like.
+	Urgent bool
+
 	backlog *Backlog
 	class   *class // nil = it neither has a place nor waits
 	size    int64
 	cut     func()
 	given   bool          // cut was called
+	since   time.Time     // when it began to wait
 	moved   time.Time     // when the client last read something; zero = the response is being made
 	lag     time.Duration // how far the client was behind then
 	wake    chan struct{}
@@ -86,7 +94,12 @@ func (a *Answer) Enter(size int64) bool {
 	if a.class != c {
 		a.leave()
 		a.class = c
-		c.waiting = append(c.waiting, a)
+		behind := len(c.waiting)
+		for a.Urgent && behind > 0 && !c.waiting[behind-1].Urgent {
+			behind--
+		}
+		c.waiting = slices.Insert(c.waiting, behind, a)
+		a.since = time.Now()
 	}
 	a.size, a.moved, a.lag = size, time.Time{}, 0
 	if c.waiting[0] != a || c.held > 0 && c.held+size > b.most {
@@ -110,14 +123,46 @@ func (a *Answer) Try(size int64) bool {
 	return false
 }
 
-// Grow gives a its place, in exchange for one that it has, unless that is about as large. It
-// fails if ctx is done before there is one.
-func (a *Answer) Grow(ctx context.Context, size int64) error {
-	if a.class != nil && size <= a.size+Small {
+// Begin gives a its place, as soon as there is one, or makes that which it has larger, at once:
+// the response is complete, and would be held while it waits. It fails if ctx is done before.
+func (a *Answer) Begin(ctx context.Context, size int64) error {
+	if a.widen(size) {
 		return nil
 	}
-	for a.Done(); !a.Enter(size); {
-		if err := a.Wait(ctx); err != nil {
+	a.Done()
+	a.Urgent = true
+	return a.await(ctx, size)
+}
+
+// widen makes the place of a larger, if it has one.
+func (a *Answer) widen(size int64) bool {
+	a.backlog.mu.Lock()
+	defer a.backlog.mu.Unlock()
+	if a.class == nil {
+		return false
+	}
+	if _, ok := a.class.sending[a]; !ok {
+		return false
+	}
+	more := max(0, size-a.size)
+	a.size += more
+	a.class.held += more
+	return true
+}
+
+// Grow gives a, which has a place, one of more bytes, if that is much more. It fails if ctx is
+// done before there is one.
+func (a *Answer) Grow(ctx context.Context, size int64) error {
+	if size <= a.size+Small {
+		return nil
+	}
+	a.Done()
+	return a.await(ctx, size)
+}
+
+func (a *Answer) await(ctx context.Context, size int64) error {
+	for !a.Enter(size) {
+		if err := a.wait(ctx, time.Time{}); err != nil {
 			return err
 		}
 	}
@@ -145,11 +190,19 @@ func (c *class) next() {
 	}
 }
 
-// Wait waits until a may have its place, or ctx is done. The first of those who wait ends
-// responses that are read too slowly: the slowest, as many as it needs.
-func (a *Answer) Wait(ctx context.Context) error {
+// Wait waits until a may have its place, or ctx is done, or a has waited for Patience. The first
+// of those who wait ends responses that are read too slowly: the slowest, as many as it needs.
+func (a *Answer) Wait(ctx context.Context) error { return a.wait(ctx, a.since.Add(Patience)) }
+
+// wait is Wait until then; the zero time means that there is no limit.
+func (a *Answer) wait(ctx context.Context, until time.Time) error {
 	for {
 		wait := a.hurry()
+		if !until.IsZero() {
+			if wait = min(wait, time.Until(until)); wait <= 0 {
+				return context.DeadlineExceeded
+			}
+		}
 		timer := time.NewTimer(wait)
 		select {
 		case <-a.wake:

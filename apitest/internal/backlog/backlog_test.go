@@ -2,6 +2,8 @@ package backlog_test
 
 import (
 	"context"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -197,4 +199,74 @@ func TestTryWaitsForNothing(t *testing.T) {
 	if other.Try(2 << 20); !tried.Try(8 << 20) {
 		t.Error("a place that was exchanged for a smaller one is still taken")
 	}
+}
+
+// TestACompleteAnswerWidensItsPlace: at once, and then there is less room for others.
+func TestACompleteAnswerWidensItsPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const mib = 1 << 20
+		b, began := backlog.New(10*mib), time.Now()
+		wide, other, third := b.Answer(func() {}), b.Answer(func() {}), b.Answer(func() {})
+		wide.Enter(2 * mib)
+		other.Enter(8 * mib)
+		if err := wide.Begin(t.Context(), 9*mib); err != nil || time.Since(began) > 0 {
+			t.Fatalf("it waited for %v: %v", time.Since(began), err)
+		}
+		other.Done()
+		time.AfterFunc(time.Second, wide.Done)
+		if err := third.Begin(t.Context(), 2*mib); err != nil || time.Since(began) != time.Second {
+			t.Errorf("another one waited for %v: %v", time.Since(began), err)
+		}
+		if third.Done(); !other.Enter(20 * mib) {
+			t.Error("places are not given back")
+		}
+	})
+}
+
+// TestUrgentAnswersGoFirst, in the order in which they came, and the others after them.
+func TestUrgentAnswersGoFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := backlog.New(10)
+		first := b.Answer(func() {})
+		first.Enter(10)
+		var order []string
+		var mu sync.Mutex
+		for _, name := range []string{"a", "b", "C", "D", "e", "F"} {
+			a := b.Answer(func() {})
+			a.Urgent = name < "a"
+			a.Enter(10)
+			go func() {
+				for a.Wait(t.Context()) != nil || !a.Enter(10) {
+				}
+				mu.Lock()
+				order = append(order, name)
+				mu.Unlock()
+				a.Done()
+			}()
+			synctest.Wait()
+		}
+		first.Done()
+		synctest.Wait()
+		if got := strings.Join(order, ""); got != "CDFabe" {
+			t.Errorf("the order is %s", got)
+		}
+	})
+}
+
+// TestPatience: who has nothing yet waits for a while, and what is complete waits as long as
+// it takes.
+func TestPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, began := backlog.New(10), time.Now()
+		first, waits, complete := b.Answer(func() {}), b.Answer(func() {}), b.Answer(func() {})
+		first.Enter(10)
+		if waits.Enter(1) || waits.Wait(t.Context()) == nil || time.Since(began) != backlog.Patience {
+			t.Errorf("it waited for %v", time.Since(began))
+		}
+		waits.Done()
+		time.AfterFunc(time.Minute, first.Done)
+		if err := complete.Begin(t.Context(), 1); err != nil || time.Since(began) != backlog.Patience+time.Minute {
+			t.Errorf("a complete one waited until %v: %v", time.Since(began), err)
+		}
+	})
 }

@@ -2,7 +2,7 @@ package wire
 
 // A response is indented with at most indentFactor times its bytes, and indentLeast: each value
 // within hundreds of objects has hundreds of spaces before it.
-const indentFactor, indentLeast = 4, 1 << 20
+const indentFactor, indentLeast = 4, 64 << 10
 
 // sprawls reports whether b, JSON, has too much indentation.
 func sprawls(b []byte, folded bool) bool {
