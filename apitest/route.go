@@ -254,8 +254,8 @@ func (s *Server) get(x *Exchange, w http.ResponseWriter, v *view.View) *kube.Sta
 	if st := x.shows(w, v, o); st != nil {
 		return st
 	}
-	if x.answer.Begin(x.r.Context(), int64(o.Size())) != nil {
-		x.Abort()
+	if x.answer.Reserve(x.r.Context(), int64(o.Size())) != nil {
+		return wire.Throttled(1)
 	}
 	body := v.Object(o)
 	if x.target.sub == "scale" {

@@ -18,11 +18,12 @@ const (
 	Slow     = 1 << 20
 )
 
-// Small is up to how many bytes a response waits for small ones only, and Piece is how many
-// a client has read when Moved is called again. Overhead is what a response takes besides its
-// bytes.
+// Small is up to how many bytes a response waits for small ones only, and Tiny for tiny ones.
+// Piece is how many a client has read when Moved is called again. Overhead is what a response
+// takes besides its bytes.
 const (
 	Small    = 1 << 20
+	Tiny     = 80 << 10
 	Piece    = 64 << 10
 	Overhead = 16 << 10
 )
@@ -34,6 +35,7 @@ type Backlog struct {
 	mu    sync.Mutex
 	large class
 	small class
+	tiny  class
 }
 
 // class is that of the responses that share a limit.
@@ -62,11 +64,13 @@ type Answer struct {
 	wake    chan struct{}
 }
 
-// New returns a Backlog of at most that many bytes, and as many of small responses; a
-// single response may be larger.
+// New returns a Backlog of at most that many bytes, and as many of small and of tiny responses;
+// a single response may be larger.
 func New(most int64) *Backlog {
 	b := &Backlog{most: most}
-	b.large.sending, b.small.sending = make(map[*Answer]struct{}), make(map[*Answer]struct{})
+	for _, c := range []*class{&b.large, &b.small, &b.tiny} {
+		c.sending = make(map[*Answer]struct{})
+	}
 	return b
 }
 
@@ -78,7 +82,10 @@ func (b *Backlog) Answer(cut func()) *Answer {
 
 // of returns the class of responses as large as that.
 func (b *Backlog) of(size int64) *class {
-	if size <= Small {
+	switch {
+	case size <= Tiny:
+		return &b.tiny
+	case size <= Small:
 		return &b.small
 	}
 	return &b.large
@@ -148,6 +155,17 @@ func (a *Answer) widen(size int64) bool {
 	a.size += more
 	a.class.held += more
 	return true
+}
+
+// Reserve gives a its place, ahead of those that are not Urgent. It fails as Wait does.
+func (a *Answer) Reserve(ctx context.Context, size int64) error {
+	a.Urgent = true
+	for !a.Enter(size) {
+		if err := a.Wait(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Grow gives a, which has a place, one of more bytes, if that is much more. It fails if ctx is

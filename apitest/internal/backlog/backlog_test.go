@@ -125,7 +125,8 @@ func TestPlacesAreGivenInOrder(t *testing.T) {
 	})
 }
 
-// TestSmallWaitsForSmall: large responses that nobody reads take no place of small ones.
+// TestSmallWaitsForSmall: large responses that nobody reads take no place of small ones, nor small
+// ones that of tiny ones.
 func TestSmallWaitsForSmall(t *testing.T) {
 	b := backlog.New(2 * backlog.Small)
 	add := func(size int64) *backlog.Answer {
@@ -141,11 +142,14 @@ func TestSmallWaitsForSmall(t *testing.T) {
 		t.Error("a large response has a place beside a larger one")
 	}
 	one, two := add(backlog.Small), add(backlog.Small)
-	if one == nil || two == nil || add(1) != nil {
+	if one == nil || two == nil || add(backlog.Tiny+1) != nil {
 		t.Error("small responses do not share what they have")
 	}
+	if add(backlog.Tiny) == nil {
+		t.Error("a tiny response has no place beside small ones")
+	}
 	one.Done()
-	if add(backlog.Small+1) != nil || add(1) == nil {
+	if add(backlog.Small+1) != nil || add(backlog.Tiny+1) == nil {
 		t.Error("the place of a small response is not that of the next small one")
 	}
 	if large.Done(); add(backlog.Small+1) == nil {
@@ -217,6 +221,15 @@ func TestACompleteAnswerWidensItsPlace(t *testing.T) {
 		if err := third.Begin(t.Context(), 2*mib); err != nil || time.Since(began) != time.Second {
 			t.Errorf("another one waited for %v: %v", time.Since(began), err)
 		}
+		third.Done()
+		if err := third.Begin(t.Context(), 10*mib); err != nil {
+			t.Fatal(err)
+		}
+		began = time.Now()
+		if err := wide.Reserve(t.Context(), 2*mib); err == nil || time.Since(began) != backlog.Patience {
+			t.Errorf("one that has nothing yet waited for %v: %v", time.Since(began), err)
+		}
+		wide.Done()
 		if third.Done(); !other.Enter(20 * mib) {
 			t.Error("places are not given back")
 		}
