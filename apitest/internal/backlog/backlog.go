@@ -93,7 +93,10 @@ func (b *Backlog) of(size int64) *class {
 
 // Enter gives a its place, which Done releases. If there is none now, or others came first,
 // it returns false: then a waits behind them, until Wait returns and Enter is called again.
-func (a *Answer) Enter(size int64) bool {
+func (a *Answer) Enter(size int64) bool { return a.enter(size, false) }
+
+// enter is Enter; in haste, it takes the place even if there is none.
+func (a *Answer) enter(size int64, haste bool) bool {
 	b := a.backlog
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -109,11 +112,15 @@ func (a *Answer) Enter(size int64) bool {
 		a.since = time.Now()
 	}
 	a.size, a.moved, a.lag = size, time.Time{}, 0
-	if c.waiting[0] != a || c.held > 0 && c.held+size > b.most {
+	switch {
+	case haste:
+		c.waiting = slices.DeleteFunc(c.waiting, func(w *Answer) bool { return w == a })
+	case c.waiting[0] != a || c.held > 0 && c.held+size > b.most:
 		return false
+	default:
+		c.waiting[0] = nil
+		c.waiting = c.waiting[1:]
 	}
-	c.waiting[0] = nil
-	c.waiting = c.waiting[1:]
 	c.held += size
 	c.sending[a] = struct{}{}
 	c.next()
@@ -130,8 +137,9 @@ func (a *Answer) Try(size int64) bool {
 	return false
 }
 
-// Begin gives a its place, as soon as there is one, or makes that which it has larger, at once:
-// the response is complete, and would be held while it waits. It fails if ctx is done before.
+// Begin gives a its place, as soon as there is one and after Patience in any case, or makes that
+// which it has larger, at once: the response is complete, and is held while it waits. It fails
+// if ctx is done before.
 func (a *Answer) Begin(ctx context.Context, size int64) error {
 	if a.widen(size) {
 		return nil
@@ -168,8 +176,7 @@ func (a *Answer) Reserve(ctx context.Context, size int64) error {
 	return nil
 }
 
-// Grow gives a, which has a place, one of more bytes, if that is much more. It fails if ctx is
-// done before there is one.
+// Grow is Begin for a, which has a place, of more bytes, if that is much more.
 func (a *Answer) Grow(ctx context.Context, size int64) error {
 	if size <= a.size+Small {
 		return nil
@@ -178,9 +185,11 @@ func (a *Answer) Grow(ctx context.Context, size int64) error {
 	return a.await(ctx, size)
 }
 
+// await waits for a place, or for Patience: what is complete is held anyway.
 func (a *Answer) await(ctx context.Context, size int64) error {
-	for !a.Enter(size) {
-		if err := a.wait(ctx, time.Time{}); err != nil {
+	for haste := false; !a.enter(size, haste); {
+		haste = a.Wait(ctx) != nil
+		if err := ctx.Err(); err != nil {
 			return err
 		}
 	}
@@ -210,16 +219,11 @@ func (c *class) next() {
 
 // Wait waits until a may have its place, or ctx is done, or a has waited for Patience. The first
 // of those who wait ends responses that are read too slowly: the slowest, as many as it needs.
-func (a *Answer) Wait(ctx context.Context) error { return a.wait(ctx, a.since.Add(Patience)) }
-
-// wait is Wait until then; the zero time means that there is no limit.
-func (a *Answer) wait(ctx context.Context, until time.Time) error {
+func (a *Answer) Wait(ctx context.Context) error {
 	for {
-		wait := a.hurry()
-		if !until.IsZero() {
-			if wait = min(wait, time.Until(until)); wait <= 0 {
-				return context.DeadlineExceeded
-			}
+		wait := min(a.hurry(), Patience-time.Since(a.since))
+		if wait <= 0 {
+			return context.DeadlineExceeded
 		}
 		timer := time.NewTimer(wait)
 		select {
