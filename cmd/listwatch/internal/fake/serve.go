@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -222,8 +224,15 @@ func (s *fakeServer) misbehave(rules []faults.Rule) error {
 	return nil
 }
 
+// garbage is how much of it there may be, in percent of what is in use: hostile requests make
+// much for moments, and memory matters more than processor time here.
+const garbage = 50
+
 // run serves until ctx is done.
 func (s *fakeServer) run(ctx context.Context) error {
+	if os.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(garbage))
+	}
 	done := make(chan struct{})
 	inner, stop := context.WithCancel(ctx)
 	defer stop()
