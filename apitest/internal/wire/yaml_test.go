@@ -87,3 +87,10 @@ func TestYAMLOfOddText(t *testing.T) {
 		}
 	}
 }
+
+// TestYAMLOfAHugeNumber, which only a recording can contain.
+func TestYAMLOfAHugeNumber(t *testing.T) {
+	if out := string(toYAML([]byte(`{"a":1e999}`))); !strings.HasPrefix(out, "a: ") {
+		t.Errorf("it is %q", out)
+	}
+}
