@@ -89,15 +89,21 @@ func (s *stage) startInDoubt() (errs *console, stop func() int, fault *apitest.F
 	return errs, stop, fault
 }
 
+// storeTypeThatGoes stores a widget, and deletes its definition when no process runs.
+func (s *stage) storeTypeThatGoes() {
+	s.t.Helper()
+	s.define("widgets", "Widget", "w")
+	errs, stop := s.start("*")
+	errs.wait(s.t, "scope=widgets.example.com phase=LIVE", 1)
+	stop()
+	s.server.Delete(kube.CustomResourceDefinitions, kube.Key{Name: "widgets.example.com"})
+}
+
 // TestRowsGoOnceThatIsCertain: at the start the server cannot say whether the definition exists,
 // and later it can.
 func TestRowsGoOnceThatIsCertain(t *testing.T) {
 	s := newStage(t)
-	s.define("widgets", "Widget", "w")
-	errs, stop := s.start("*")
-	errs.wait(t, "scope=widgets.example.com phase=LIVE", 1)
-	stop()
-	s.server.Delete(kube.CustomResourceDefinitions, kube.Key{Name: "widgets.example.com"})
+	s.storeTypeThatGoes()
 	errs, stop, fault := s.startInDoubt()
 	if got := s.held(); len(got) != 2 {
 		t.Errorf("while nobody knows: %q", got)
@@ -115,11 +121,7 @@ func TestRowsGoOnceThatIsCertain(t *testing.T) {
 // calls dropped, and at the start the server cannot say whether the definition exists.
 func TestInterruptedDropGoesOnOnceThatIsCertain(t *testing.T) {
 	s := newStage(t)
-	s.define("widgets", "Widget", "w")
-	errs, stop := s.start("*")
-	errs.wait(t, "scope=widgets.example.com phase=LIVE", 1)
-	stop()
-	s.server.Delete(kube.CustomResourceDefinitions, kube.Key{Name: "widgets.example.com"})
+	s.storeTypeThatGoes()
 	s.query(`UPDATE positions SET phase = 'LOADING', cause = '` + sink.CauseNotServed + `' WHERE resource = 'widgets' RETURNING 1`)
 	errs, stop, fault := s.startInDoubt()
 	fault.Remove()
