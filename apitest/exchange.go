@@ -204,7 +204,7 @@ func (x *Exchange) write(b []byte) (int, error) {
 		}
 		defer x.answer.Done()
 	}
-	x.turn.Release() // the response is made: nobody waits for its client
+	x.turn.Release() // from here on only the client is waited for
 	if x.code == 0 {
 		x.WriteHeader(http.StatusOK)
 	}

@@ -145,7 +145,6 @@ func (a *Answer) Begin(ctx context.Context, size int64) error {
 		return nil
 	}
 	a.Done()
-	a.Urgent = true
 	return a.await(ctx, size)
 }
 
@@ -187,13 +186,12 @@ func (a *Answer) Grow(ctx context.Context, size int64) error {
 
 // await waits for a place, or for Patience: what is complete is held anyway.
 func (a *Answer) await(ctx context.Context, size int64) error {
-	for haste := false; !a.enter(size, haste); {
-		haste = a.Wait(ctx) != nil
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+	err := a.Reserve(ctx, size)
+	if err != nil && ctx.Err() == nil {
+		a.enter(size, true)
+		err = nil
 	}
-	return nil
+	return err
 }
 
 // leave takes a from those who wait. The caller holds mu.
